@@ -1,0 +1,83 @@
+#!/bin/sh
+# Builds the parley binary from this clone and puts it where the shell finds it. See ./install.sh --help.
+set -eu
+
+usage() {
+  cat <<'TEXT'
+Usage: ./install.sh [--prefix DIR]
+
+Builds parley and installs it as DIR/bin/parley. It needs Bun 1.4.5 or newer: one on the PATH is used, else Bun is
+fetched into .bun/ of this clone, through npm or Bun's own installer. Nothing is installed globally.
+Run it again to install a newer version; a parley that is running meanwhile is not disturbed.
+
+  --prefix DIR   the folder to install to, made where it is missing (default: ~/.local)
+  --help         print this
+TEXT
+}
+
+# Says what is wrong, what to do about it, and ends with exit status "$1".
+fail() {
+  printf 'error: %s\n       %s\n' "$2" "$3" >&2
+  exit "$1"
+}
+
+prefix=${HOME:+$HOME/.local}
+while [ $# -gt 0 ]; do
+  case $1 in
+  --prefix)
+    [ -n "${2:-}" ] || fail 2 "--prefix needs a folder." "Give one: ./install.sh --prefix ~/.local"
+    prefix=$2
+    shift
+    ;;
+  --prefix=?*) prefix=${1#--prefix=} ;;
+  --help | -h)
+    usage
+    exit
+    ;;
+  *) fail 2 "unknown option: $1" "./install.sh --help lists the options." ;;
+  esac
+  shift
+done
+
+[ -n "$prefix" ] || fail 2 "HOME is not set, so there is no ~/.local to install to." "Name a folder with --prefix DIR."
+case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
+bin=$prefix/bin
+if ! mkdir -p "$bin" || ! [ -w "$bin" ]; then
+  fail 1 "$bin cannot be written to." "Name another folder with --prefix DIR."
+fi
+
+cd "$(dirname "$0")"
+bun=$(scripts/find-bun.sh)
+PATH=$(dirname "$bun"):$PATH
+export PATH
+
+# Runs a step quietly; what it printed matters only when it failed.
+log=$(mktemp)
+trap 'rm -f "$log" "$bin/.parley.$$"' EXIT
+trap 'exit 1' HUP INT TERM
+step() {
+  echo "$1 …"
+  shift
+  "$@" >"$log" 2>&1 </dev/null || {
+    cat "$log" >&2
+    fail 1 "\"$*\" failed, for the reason printed above." "When it is mended, run ./install.sh again: that is safe."
+  }
+}
+step "Fetching the packages that parley is built from" bun install --frozen-lockfile
+step "Building parley with Bun $(bun --version)" bun run build
+
+# A running binary cannot be written over, but its name can be given to another file.
+cp dist/parley "$bin/.parley.$$"
+chmod 755 "$bin/.parley.$$"
+version=$("$bin/.parley.$$" --version)
+[ -e "$bin/parley" ] && what_happened="Replaced $bin/parley with" || what_happened="Installed $bin/parley,"
+mv -f "$bin/.parley.$$" "$bin/parley"
+echo "$what_happened version $version."
+
+case :$PATH: in
+*":$bin:"*) echo "Try it: parley quickstart" ;;
+*)
+  echo "Try it: $bin/parley quickstart"
+  echo "To call it by its name alone, put its folder on the PATH: export PATH=\"$bin:\$PATH\""
+  ;;
+esac
