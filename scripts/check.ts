@@ -1,0 +1,68 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Every gate a change has to pass, in the order in which they run. */
+const gates: [name: string, command: string[]][] = [
+  ["format", ["bun", "run", "oxfmt", "--check"]],
+  ["lint", ["bun", "run", "lint"]],
+  ["shell scripts", ["shellcheck", "install.sh", "test.sh", "scripts/find-bun.sh", ".ci/run"]],
+  ["types", ["bun", "run", "types"]],
+  ["dead code", ["bun", "run", "knip"]],
+  ["build", ["bun", "run", "build"]],
+];
+
+let passed = 0;
+let failed = 0;
+
+for (const [name, command] of gates) {
+  const { ok, seconds } = await run(command);
+  if (ok) passed += 1;
+  else failed += 1;
+  report(name, ok, seconds);
+}
+
+const reportFolder = mkdtempSync(join(tmpdir(), "parley-check-"));
+const reportFile = join(reportFolder, "junit.xml");
+const tests = await run(["bun", "run", "test", "--reporter=junit", `--reporter-outfile=${reportFile}`]);
+const counts = testCounts(reportFile);
+rmSync(reportFolder, { recursive: true });
+// The tests ended badly though no single test did: an error outside of any test, a crash, or nothing to run.
+if (counts.failed === 0 && (!tests.ok || counts.passed === 0)) counts.failed = 1;
+passed += counts.passed;
+failed += counts.failed;
+report("tests", counts.failed === 0, tests.seconds);
+
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** Runs a command with its output streamed; a program that is not installed has failed, with its name told. */
+async function run(command: string[]): Promise<{ ok: boolean; seconds: number }> {
+  const started = performance.now();
+  let ok = false;
+  try {
+    // With CI set, Bun refuses a forgotten `test.only`, which would leave all other tests out.
+    const env = { ...process.env, CI: "true" };
+    ok = (await Bun.spawn(command, { stdio: ["ignore", "inherit", "inherit"], env }).exited) === 0;
+  } catch (error) {
+    console.error(`${command.join(" ")}: ${String(error)}`);
+  }
+  return { ok, seconds: (performance.now() - started) / 1000 };
+}
+
+function report(name: string, ok: boolean, seconds: number): void {
+  console.log(`${ok ? "ok    " : "FAILED"}  ${name} (${seconds.toFixed(1)} s)`);
+}
+
+/** What the closing element of a JUnit report counts, zeros where there is no report. A skipped test has not passed. */
+function testCounts(file: string): { passed: number; failed: number } {
+  let summary: string | undefined;
+  try {
+    summary = /<testsuites [^>]*>/.exec(readFileSync(file, "utf8"))?.[0];
+  } catch {
+    // Bun writes no report when no test ran.
+  }
+  const count = (name: string) => Number(new RegExp(` ${name}="(\\d+)"`).exec(summary ?? "")?.[1] ?? 0);
+  const notPassed = count("failures") + count("skipped");
+  return { passed: count("tests") - notPassed, failed: notPassed };
+}

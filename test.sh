@@ -1,0 +1,29 @@
+#!/bin/sh
+# Runs every check of the project from nothing: fetches what the checks need, then `bun run check`.
+set -eu
+cd "$(dirname "$0")"
+
+# Debian packages, each with a command of the same name.
+packages="shellcheck curl openssl"
+
+missing=
+for package in $packages; do
+  command -v "$package" >/dev/null 2>&1 || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+  if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
+    echo "Installing the Debian packages that the checks need:$missing"
+    apt-get update -qq
+    # shellcheck disable=SC2086 # one word for each package
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+  else
+    echo "error: the checks need$missing. Install what is missing and run ./test.sh again." >&2
+    exit 1
+  fi
+fi
+
+bun=$(scripts/find-bun.sh)
+PATH=$(dirname "$bun"):$PATH
+export PATH
+bun install --frozen-lockfile
+exec bun run check
