@@ -1,0 +1,48 @@
+import type { Reading, Writing } from "../database/open.ts";
+import { timestamp } from "../timestamp.ts";
+import { insertAuditEntry, selectAuditEntries } from "./store.ts";
+
+export type AuditEntry = {
+  id: string;
+  at: string;
+  /** `cli:<login name>`, `human:<id>`, `bot:<id>`, `scim` or `parley` itself. */
+  actor: string;
+  /** What happened, as `noun.verb`: `token.revoked`. */
+  action: string;
+  /** What it happened to, as `noun:id`. */
+  target: string;
+  details: Record<string, unknown>;
+};
+
+/** Adds to the team's audit log, in the transaction of the change itself. `details` never holds a secret. */
+export async function record(
+  tx: Writing,
+  entry: { teamId: string; actor: string; action: string; target: string; details?: Record<string, unknown> },
+): Promise<void> {
+  await insertAuditEntry(tx, {
+    id: Bun.randomUUIDv7(),
+    at: Date.now(),
+    teamId: entry.teamId,
+    actor: entry.actor,
+    action: entry.action,
+    target: entry.target,
+    details: JSON.stringify(entry.details ?? {}),
+  });
+}
+
+/** The team's audit log, newest first, at most `limit` entries; `since` is milliseconds since 1970. */
+export async function listAuditEntries(
+  db: Reading,
+  teamId: string,
+  filter: { action?: string | undefined; since?: number | undefined; limit: number },
+): Promise<AuditEntry[]> {
+  const rows = await selectAuditEntries(db, teamId, filter);
+  return rows.map(({ id, at, actor, action, target, details }) => ({
+    id,
+    at: timestamp(at),
+    actor,
+    action,
+    target,
+    details: JSON.parse(details) as Record<string, unknown>,
+  }));
+}

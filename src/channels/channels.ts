@@ -1,0 +1,182 @@
+import { record } from "../audit/audit.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { DomainError, forbidden, invalid } from "../errors.ts";
+import { insertMember } from "../members/store.ts";
+import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
+import { slugOf } from "../text.ts";
+import { timestamp } from "../timestamp.ts";
+import { checkOf } from "../validation.ts";
+import { type Channel, NewChannel } from "./schemas.ts";
+import {
+  type ChannelRow,
+  insertChannel,
+  selectChannels,
+  selectChannelsNamed,
+  selectJoinedChannels,
+  updateArchived,
+} from "./store.ts";
+import { getManagedChannel, getSeenChannel, isOpen } from "./visibility.ts";
+
+const checkNewChannel = checkOf(NewChannel);
+// People read the list, so it is in the order of a dictionary and not of character codes.
+const dictionary = new Intl.Collator("en", { numeric: true });
+
+/** The channels that the subject may see, ordered by name (specification part 4, channels 1). */
+export async function listChannels(db: Reading, subject: Subject): Promise<Channel[]> {
+  const joined = await selectJoinedChannels(db, subject.teamId, subject.id);
+  const open = subject.type === "bot" ? [] : (await selectChannels(db, subject.teamId)).filter(isOpen);
+  const seen = new Map([...joined, ...open].map((channel) => [channel.id, channel]));
+  return inOrder([...seen.values()]);
+}
+
+/** Every channel of the team, ordered by name, direct messages included: for the one who runs the workspace. */
+export async function listAllChannels(db: Reading, teamId: string): Promise<Channel[]> {
+  return inOrder(await selectChannels(db, teamId));
+}
+
+/** @throws DomainError `not_found` when the subject cannot see it. */
+export async function getChannel(db: Reading, subject: Subject, id: string): Promise<Channel> {
+  const { channel } = await getSeenChannel(db, subject, id);
+  return channelResource(channel);
+}
+
+/**
+ * Creates a channel with the subject as its first member.
+ * @throws DomainError `invalid` on a field; on `name` also when its slug is taken or empty.
+ */
+export async function createChannel(
+  tx: Writing,
+  subject: Subject,
+  input: unknown,
+  actor = actorOf(subject),
+): Promise<Channel> {
+  const { name, visibility, topic } = checkNewChannel(input);
+  const channel = await addChannel(tx, {
+    teamId: subject.teamId,
+    name: name.startsWith("#") ? name.slice(1) : name,
+    visibility,
+    topic: topic ?? null,
+    isGeneral: false,
+    members: [subject.id],
+    createdBy: subject.id,
+  });
+  await recordChannel(tx, channel, "channel.created", actor);
+  return channelResource(channel);
+}
+
+/**
+ * Adds a channel as given, without a word in the audit log; nobody is announced as having joined.
+ * @throws DomainError `invalid` on `name` when its slug is taken in the team or empty.
+ */
+export async function addChannel(
+  tx: Writing,
+  input: Pick<ChannelRow, "teamId" | "name" | "visibility" | "topic" | "isGeneral" | "createdBy"> & {
+    members: readonly string[];
+    /** Given for a direct message, whose slug does not come from a name. */
+    directSlug?: string;
+  },
+): Promise<ChannelRow> {
+  const { members, directSlug, ...fields } = input;
+  const now = Date.now();
+  const slug = directSlug ?? slugOf(input.name);
+  if (slug === "") throw invalid({ name: ["The name field must contain a letter or a digit."] });
+  const channel: ChannelRow = {
+    ...fields,
+    id: Bun.randomUUIDv7(),
+    slug,
+    isArchived: false,
+    isDirect: directSlug !== undefined,
+    lastPosition: 0,
+    createdAt: now,
+  };
+  if (!(await insertChannel(tx, channel))) {
+    throw invalid({ name: [`There is a channel with the slug ${slug} in this workspace already.`] });
+  }
+  for (const userId of members) await insertMember(tx, channel.id, userId, now);
+  return channel;
+}
+
+/**
+ * Archives a channel as the subject (specification part 3): a bot the ones that it created, a human those too and, as
+ * a team admin, any. Again by such a human changes nothing.
+ * @throws DomainError `not_found`; `forbidden` for anybody else, the general channel and direct messages.
+ */
+export async function archiveChannel(tx: Writing, subject: Subject, id: string): Promise<Channel> {
+  const { channel } = await getManagedChannel(tx, subject, id);
+  const isCreator = channel.createdBy === subject.id;
+  if (subject.type === "bot") {
+    if (!isCreator) throw forbidden("A bot may archive only the channels that it created.");
+    if (channel.isArchived) throw forbidden("The channel is archived already.");
+  } else if (!isCreator && !isTeamAdmin(subject)) {
+    throw forbidden("Only the channel's creator or a team admin may archive it.");
+  }
+  return await setArchived(tx, channel, true, actorOf(subject));
+}
+
+/**
+ * Archives the channel or brings it back; what it already is stays as it is.
+ * @throws DomainError `forbidden` for the general channel and direct messages.
+ */
+export async function setArchived(
+  tx: Writing,
+  channel: ChannelRow,
+  isArchived: boolean,
+  actor: string,
+): Promise<Channel> {
+  if (channel.isGeneral) throw forbidden("The general channel cannot be archived.");
+  if (channel.isDirect) throw forbidden("A direct message cannot be archived.");
+  if (channel.isArchived !== isArchived) {
+    await updateArchived(tx, channel.id, isArchived);
+    await recordChannel(tx, channel, isArchived ? "channel.archived" : "channel.unarchived", actor);
+  }
+  return channelResource({ ...channel, isArchived });
+}
+
+/**
+ * The one channel that a person at the command line means by an id, a slug or a name, with or without its `#`.
+ * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
+ */
+export async function getChannelNamed(db: Reading, teamId: string, reference: string): Promise<ChannelRow> {
+  const bare = reference.startsWith("#") ? reference.slice(1) : reference;
+  const found = await selectChannelsNamed(db, teamId, bare);
+  const exact = found.find((channel) => channel.slug === bare);
+  if (exact) return exact;
+  const [only] = found;
+  if (!only) throw new DomainError("not_found", `There is no channel ${JSON.stringify(reference)}.`);
+  if (found.length > 1) {
+    const ids = found.map((channel) => channel.id).join(", ");
+    throw new DomainError("conflict", `Several channels are called ${JSON.stringify(reference)}; name one by id: ${ids}`);
+  }
+  return only;
+}
+
+/** The channel as the API shows it. */
+export function channelResource(row: ChannelRow): Channel {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    visibility: row.visibility,
+    topic: row.topic,
+    is_general: row.isGeneral,
+    is_archived: row.isArchived,
+    is_direct: row.isDirect,
+    created_at: timestamp(row.createdAt),
+  };
+}
+
+function inOrder(rows: ChannelRow[]): Channel[] {
+  return rows
+    .sort((a, b) => dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1))
+    .map(channelResource);
+}
+
+async function recordChannel(tx: Writing, channel: ChannelRow, action: string, actor: string): Promise<void> {
+  await record(tx, {
+    teamId: channel.teamId,
+    actor,
+    action,
+    target: `channel:${channel.id}`,
+    details: { name: channel.name },
+  });
+}

@@ -1,0 +1,51 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { ApiContext } from "../http/api.ts";
+import { contract, dataOf, refusals, refusalsOfInput } from "../http/contract.ts";
+import { readJson } from "../http/json-body.ts";
+import { archiveChannel, createChannel, getChannel, listChannels } from "./channels.ts";
+import { Channel, NewChannel } from "./schemas.ts";
+
+const channel = contract("ChannelData", dataOf(Channel));
+
+/** `/channels` (specification part 4, channels). */
+export function channelRoutes({ database, authentication }: ApiContext) {
+  return new Elysia({ prefix: "/channels", tags: ["Channels"] })
+    .use(authentication)
+    .get("", async ({ subject }) => ({ data: await listChannels(database.read, subject) }), {
+      scope: "channels:read",
+      detail: { summary: "List channels", description: "The channels that the subject may see, ordered by name." },
+      response: { 200: contract("ChannelList", dataOf(Type.Array(Channel))), ...refusals },
+    })
+    .post(
+      "",
+      async ({ subject, request, status }) => {
+        const input = await readJson(request);
+        return status(201, { data: await database.write((tx) => createChannel(tx, subject, input)) });
+      },
+      {
+        scope: "channels:write",
+        parse: "none",
+        detail: { summary: "Create a channel", description: "The subject becomes its first member." },
+        body: contract("NewChannel", NewChannel),
+        response: { 201: channel, ...refusalsOfInput },
+      },
+    )
+    .get("/:channel", async ({ subject, params }) => ({ data: await getChannel(database.read, subject, params.channel) }), {
+      scope: "channels:read",
+      detail: { summary: "Show a channel" },
+      response: { 200: channel, ...refusals },
+    })
+    .post(
+      "/:channel/archive",
+      async ({ subject, params }) => ({
+        data: await database.write((tx) => archiveChannel(tx, subject, params.channel)),
+      }),
+      {
+        scope: "channels:write",
+        parse: "none",
+        detail: { summary: "Archive a channel", description: "An archived channel is read-only." },
+        response: { 200: channel, ...refusals },
+      },
+    );
+}

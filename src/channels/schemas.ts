@@ -1,0 +1,31 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Nullable, OneOf, Text, Uuid } from "../validation.ts";
+
+export const channelVisibilities = ["public", "private"] as const;
+
+/** A channel as the API shows it (specification part 2). */
+export const Channel = Type.Object({
+  id: Uuid(),
+  name: Type.String(),
+  slug: Type.String(),
+  visibility: OneOf(channelVisibilities),
+  topic: Nullable(Type.String()),
+  is_general: Type.Boolean({ description: "Whether it is the workspace's default channel." }),
+  is_archived: Type.Boolean({ description: "An archived channel is read-only." }),
+  is_direct: Type.Boolean({ description: "Whether it is a direct-message conversation." }),
+  created_at: Nullable(Type.String({ format: "date-time" })),
+});
+export type Channel = Static<typeof Channel>;
+
+/** The body of `POST /channels` (specification part 4). */
+export const NewChannel = Type.Object({
+  name: Text({
+    maxLength: 255,
+    minLength: 1,
+    isName: true,
+    description: "A leading `#` is dropped. The slug that follows from the name is unique in the workspace.",
+  }),
+  visibility: OneOf(channelVisibilities),
+  topic: Type.Optional(Nullable(Text({ maxLength: 255 }))),
+});
+export type NewChannel = Static<typeof NewChannel>;

@@ -1,0 +1,53 @@
+import type { Reading } from "../database/open.ts";
+import { forbidden, notFound } from "../errors.ts";
+import { isMember } from "../members/store.ts";
+import { isTeamAdmin, type Subject } from "../subject.ts";
+import { isUuid } from "../text.ts";
+import { type ChannelRow, selectChannel } from "./store.ts";
+
+export type SeenChannel = { channel: ChannelRow; isMember: boolean };
+
+/**
+ * The channel, as far as the subject may know of it: a bot sees the channels that it is in, a human also every public
+ * one (specification part 4, channels 1 and 4).
+ * @throws DomainError `not_found`, the same whether the channel is hidden, of another team or not there at all.
+ */
+export async function getSeenChannel(db: Reading, subject: Subject, id: string): Promise<SeenChannel> {
+  const found = await findChannel(db, subject, id);
+  if (found.isMember || (subject.type === "human" && isOpen(found.channel))) return found;
+  throw notFound("channel");
+}
+
+/**
+ * The channel for those who manage channels: also every private one of the team where the subject is a team admin,
+ * but nobody else's direct messages.
+ * @throws DomainError `not_found`.
+ */
+export async function getManagedChannel(db: Reading, subject: Subject, id: string): Promise<SeenChannel> {
+  const found = await findChannel(db, subject, id);
+  if (found.isMember || (subject.type === "human" && isOpen(found.channel))) return found;
+  if (isTeamAdmin(subject) && !found.channel.isDirect) return found;
+  throw notFound("channel");
+}
+
+/** @throws DomainError `forbidden` when the subject has not joined, or nobody may write because it is archived. */
+export function requireWritable({ channel, isMember }: SeenChannel): void {
+  if (!isMember) throw forbidden("Only members of the channel may do this. Join it first.");
+  refuseArchived(channel);
+}
+
+/** @throws DomainError `forbidden` when the channel is archived. */
+export function refuseArchived(channel: ChannelRow): void {
+  if (channel.isArchived) throw forbidden(`The channel ${channel.name} is archived and read-only.`);
+}
+
+/** Whether the whole team may read the channel. */
+export function isOpen(channel: ChannelRow): boolean {
+  return channel.visibility === "public" && !channel.isDirect;
+}
+
+async function findChannel(db: Reading, subject: Subject, id: string): Promise<SeenChannel> {
+  const channel = isUuid(id) ? await selectChannel(db, subject.teamId, id.toLowerCase()) : undefined;
+  if (!channel) throw notFound("channel");
+  return { channel, isMember: await isMember(db, channel.id, subject.id) };
+}

@@ -1,0 +1,116 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DomainError } from "./errors.ts";
+
+/** How a setting is read from text; undefined for what it does not take. */
+type Setting<Value> = {
+  name: string;
+  takes: string;
+  parse: (text: string) => Value | undefined;
+  fallback: Value;
+};
+
+const truth = { takes: "true or false", parse: parseTruth };
+
+/** Every setting there is: its name in the environment, what it takes, and what holds without it. */
+const settings = {
+  integrationsEnabled: { name: "INTEGRATIONS_ENABLED", ...truth, fallback: true },
+  apiRateLimit: { name: "INTEGRATIONS_API_RATE_LIMIT", ...wholeNumber(1, 1_000_000_000), fallback: 60 },
+  host: { name: "PARLEY_HOST", takes: "an address to listen on", parse: (text: string) => text, fallback: "127.0.0.1" },
+  port: { name: "PARLEY_PORT", ...wholeNumber(0, 65_535), fallback: 8080 },
+  /** Empty: made from the host and the port. */
+  baseUrl: { name: "PARLEY_BASE_URL", takes: "an http or https address", parse: parseBaseUrl, fallback: "" },
+  logLevel: {
+    name: "PARLEY_LOG_LEVEL",
+    ...oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+    fallback: "info",
+  },
+} satisfies Record<string, Setting<unknown>>;
+
+export type Config = { [Key in keyof typeof settings]: (typeof settings)[Key]["fallback"] };
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The data folder: the flag, else `PARLEY_DATA_DIR`, else `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
+ * @throws DomainError `usage` when none of them is there.
+ */
+export function dataDirectory(flag: string | undefined, environment: Environment): string {
+  const named = flag || environment.PARLEY_DATA_DIR;
+  if (named) return named;
+  if (environment.XDG_DATA_HOME) return join(environment.XDG_DATA_HOME, "parley");
+  if (environment.HOME) return join(environment.HOME, ".local", "share", "parley");
+  throw new DomainError("usage", "There is no home folder: say where the data is with --data-dir DIR.");
+}
+
+/**
+ * The settings: a flag beats the environment, which beats `parley.toml` in the data folder, which beats the default.
+ * A blank value in the environment counts as not set.
+ * @throws DomainError `invalid` with a line for every setting that does not parse: its name, value and what it takes.
+ */
+export function readConfig(
+  dataDir: string,
+  environment: Environment,
+  flags: { [Key in keyof Config]?: string | undefined } = {},
+): Config {
+  const file = readToml(join(dataDir, "parley.toml"));
+  const config: Record<string, unknown> = {};
+  const problems = unknownKeys(file);
+  for (const [key, setting] of Object.entries(settings) as Array<[keyof Config, Setting<unknown>]>) {
+    const text = flags[key] ?? (environment[setting.name] || undefined) ?? file.get(tomlKey(setting.name));
+    const value = text === undefined ? setting.fallback : setting.parse(text);
+    if (value === undefined) problems.push(`${setting.name} is ${JSON.stringify(text)}; it takes ${setting.takes}.`);
+    config[key] = value;
+  }
+  if (problems.length > 0) throw new DomainError("invalid", problems.join("\n"));
+  return config as Config;
+}
+
+/** `PARLEY_PORT` is `port` in the file, `INTEGRATIONS_ENABLED` is `integrations_enabled`. */
+function tomlKey(name: string): string {
+  return name.replace(/^PARLEY_/, "").toLowerCase();
+}
+
+function readToml(path: string): Map<string, string> {
+  if (!existsSync(path)) return new Map();
+  try {
+    const entries = Object.entries(Bun.TOML.parse(readFileSync(path, "utf8")));
+    return new Map(entries.map(([key, value]) => [key, String(value)]));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new DomainError("invalid", `${path} is not valid TOML: ${why}`);
+  }
+}
+
+function unknownKeys(file: Map<string, string>): string[] {
+  const known = Object.values(settings).map(({ name }) => tomlKey(name));
+  return [...file.keys()]
+    .filter((key) => !known.includes(key))
+    .map((key) => `parley.toml has ${key}, which is not a setting; there are ${known.join(", ")}.`);
+}
+
+function parseTruth(text: string): boolean | undefined {
+  const word = text.toLowerCase();
+  if (word === "true" || word === "1") return true;
+  return word === "false" || word === "0" ? false : undefined;
+}
+
+function wholeNumber(least: number, most: number) {
+  return {
+    takes: `a whole number from ${least} to ${most}`,
+    parse: (text: string): number | undefined => {
+      const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= least && value <= most ? value : undefined;
+    },
+  };
+}
+
+function oneOf(words: string[]) {
+  return { takes: `one of ${words.join(", ")}`, parse: (text: string) => words.find((word) => word === text) };
+}
+
+function parseBaseUrl(text: string): string | undefined {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
+  const { origin, pathname, search, hash } = new URL(text);
+  return search === "" && hash === "" ? origin + pathname.replace(/\/+$/, "") : undefined;
+}

@@ -1,0 +1,42 @@
+import type { Database as SqliteFile } from "bun:sqlite";
+import { DomainError } from "../errors.ts";
+import { migrations as shipped } from "./migrations.ts";
+
+/**
+ * Brings the tables up to what this binary needs: each missing migration in its own transaction, in order of name.
+ * Two processes that start at once apply each one once, because the check is made under the write lock.
+ * Returns the names that were applied now.
+ * @throws DomainError `data_too_new` when the data holds a migration that this binary does not know.
+ */
+export function migrate(file: SqliteFile, migrations = shipped): string[] {
+  file.run("CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at integer NOT NULL) STRICT");
+  const isApplied = file.query<{ name: string }, [string]>("SELECT name FROM migrations WHERE name = ?");
+  refuseNewerData(file, migrations);
+
+  const applied: string[] = [];
+  for (const { name, sql } of migrations) {
+    file
+      .transaction(() => {
+        if (isApplied.get(name)) return;
+        file.run("INSERT INTO migrations (name, applied_at) VALUES (?, ?)", [name, Date.now()]);
+        file.run(sql);
+        applied.push(name);
+      })
+      .immediate();
+  }
+  return applied;
+}
+
+function refuseNewerData(file: SqliteFile, migrations: typeof shipped): void {
+  const known = new Set(migrations.map(({ name }) => name));
+  const unknown = file
+    .query<{ name: string }, []>("SELECT name FROM migrations ORDER BY name")
+    .all()
+    .find(({ name }) => !known.has(name));
+  if (!unknown) return;
+  throw new DomainError(
+    "data_too_new",
+    `The data was last used by a newer parley (it holds ${unknown.name}, which this one does not know). ` +
+      "Nothing was changed. Install that version or a later one and run it again.",
+  );
+}

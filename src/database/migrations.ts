@@ -1,0 +1,6 @@
+import workspace from "../../migrations/0001_workspace.sql" with { type: "text" };
+
+/** Every migration, in the order in which it is applied; the SQL is embedded in the binary. Shipped files never change. */
+export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
+  { name: "0001_workspace", sql: workspace },
+];

@@ -1,0 +1,84 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { type BunSQLiteDatabase, drizzle } from "drizzle-orm/bun-sqlite";
+import { DomainError } from "../errors.ts";
+import { migrate } from "./migrate.ts";
+import * as schema from "./schema.ts";
+import { WriteQueue } from "./write.ts";
+
+/** A connection for queries. What is read is committed, except inside a write, which also sees its own changes. */
+export type Reading = BunSQLiteDatabase<typeof schema>;
+
+declare const insideWrite: unique symbol;
+
+/** The connection inside a write. Only `Database.write` hands it out, so a change outside of a write does not compile. */
+export type Writing = Reading & { readonly [insideWrite]: true };
+
+export type Database = {
+  /** For queries: never sees an uncommitted row. */
+  read: Reading;
+  /**
+   * Runs `change` in a transaction and resolves to what it returns once the transaction is on disk. Calls of the same
+   * moment share one commit; each stands behind a savepoint, so one that throws is undone alone. `change` awaits
+   * nothing but the database, and never calls `write` itself.
+   * @throws what `change` throws; DomainError `busy` when another process holds the lock for longer than 5 seconds.
+   */
+  write<T>(change: (tx: Writing) => Promise<T>): Promise<T>;
+  /** Changes whenever any connection, of this process or another, has committed. Costs about a microsecond. */
+  dataVersion(): number;
+  /** Waits for the writes under way, then closes the files. */
+  close(): Promise<void>;
+};
+
+/** Below this version two processes that write and checkpoint at once can lose a commit (SQLite's WAL-reset bug). */
+const oldestSafeSqlite = "3.51.3";
+
+/** How long a write waits for a command of another process to finish its own. */
+const lockWaitMs = 5_000;
+
+/**
+ * Opens the database file, creates it where it is missing, and applies the migrations that it lacks.
+ * @throws DomainError `data_too_new` when a newer binary has used it.
+ */
+export function openDatabase(path: string): Database {
+  const writer = new SqliteFile(path, { create: true, strict: true });
+  try {
+    // Before anything that takes a lock: whoever comes second waits instead of failing.
+    writer.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+    refuseUnsafeSqlite(writer);
+    writer.run("PRAGMA journal_mode = WAL");
+    // FULL: a commit returns when it is on disk, so that a 2xx never takes back what it said.
+    writer.run("PRAGMA synchronous = FULL");
+    writer.run("PRAGMA temp_store = MEMORY");
+    migrate(writer);
+    // After the migrations: rebuilding a table under foreign keys would delete its children.
+    writer.run("PRAGMA foreign_keys = ON");
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+
+  const reader = new SqliteFile(path, { readonly: true, strict: true });
+  reader.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+  const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
+  const queue = new WriteQueue(writer, drizzle(writer, { schema }) as unknown as Writing);
+
+  return {
+    read: drizzle(reader, { schema }),
+    write: (change) => queue.write(change),
+    dataVersion: () => version.get()?.data_version ?? 0,
+    async close() {
+      await queue.drained();
+      reader.close();
+      writer.close();
+    },
+  };
+}
+
+function refuseUnsafeSqlite(file: SqliteFile): void {
+  const found = file.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
+  if (Bun.semver.order(found, oldestSafeSqlite) >= 0) return;
+  throw new DomainError(
+    "data_too_new",
+    `This build carries SQLite ${found}; ${oldestSafeSqlite} is the oldest that is safe with two processes.`,
+  );
+}

@@ -1,0 +1,102 @@
+import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+/**
+ * The tables as drizzle sees them. The SQL under `migrations/` is what creates them; a test compares the two.
+ * Times are milliseconds since 1970 (UTC), ids are UUIDv7 in lower case.
+ */
+
+export const teams = sqliteTable("teams", {
+  id: text().primaryKey(),
+  name: text().notNull(),
+  slug: text().notNull(),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const users = sqliteTable("users", {
+  id: text().primaryKey(),
+  teamId: text("team_id").notNull(),
+  type: text({ enum: ["human", "bot"] }).notNull(),
+  name: text().notNull(),
+  email: text(),
+  role: text({ enum: ["owner", "admin", "member"] }),
+  deactivatedAt: integer("deactivated_at"),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const channels = sqliteTable("channels", {
+  id: text().primaryKey(),
+  teamId: text("team_id").notNull(),
+  name: text().notNull(),
+  slug: text().notNull(),
+  visibility: text({ enum: ["public", "private"] }).notNull(),
+  topic: text(),
+  isGeneral: integer("is_general", { mode: "boolean" }).notNull(),
+  isArchived: integer("is_archived", { mode: "boolean" }).notNull(),
+  isDirect: integer("is_direct", { mode: "boolean" }).notNull(),
+  createdBy: text("created_by"),
+  lastPosition: integer("last_position").notNull(),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const channelMembers = sqliteTable("channel_members", {
+  channelId: text("channel_id").notNull(),
+  userId: text("user_id").notNull(),
+  joinedAt: integer("joined_at").notNull(),
+});
+
+export const messages = sqliteTable("messages", {
+  id: text().primaryKey(),
+  channelId: text("channel_id").notNull(),
+  position: integer().notNull(),
+  authorId: text("author_id").notNull(),
+  type: text({ enum: ["standard", "member_joined", "member_left", "poll"] }).notNull(),
+  body: text().notNull(),
+  username: text(),
+  iconUrl: text("icon_url"),
+  clientUuid: text("client_uuid"),
+  replyToId: text("reply_to_id"),
+  threadRootId: text("thread_root_id"),
+  sentToChannel: integer("sent_to_channel", { mode: "boolean" }).notNull(),
+  reactions: text().notNull(),
+  createdAt: integer("created_at").notNull(),
+  editedAt: integer("edited_at"),
+  deletedAt: integer("deleted_at"),
+});
+
+export const reactions = sqliteTable("reactions", {
+  messageId: text("message_id").notNull(),
+  emoji: text().notNull(),
+  userId: text("user_id").notNull(),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const customEmoji = sqliteTable("custom_emoji", {
+  teamId: text("team_id").notNull(),
+  name: text().notNull(),
+  image: blob({ mode: "buffer" }),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const tokens = sqliteTable("tokens", {
+  id: text().primaryKey(),
+  teamId: text("team_id").notNull(),
+  userId: text("user_id").notNull(),
+  name: text().notNull(),
+  prefix: text().notNull(),
+  hash: text().notNull(),
+  scopes: text().notNull(),
+  expiresAt: integer("expires_at"),
+  lastUsedAt: integer("last_used_at"),
+  revokedAt: integer("revoked_at"),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const auditEntries = sqliteTable("audit_entries", {
+  id: text().primaryKey(),
+  teamId: text("team_id").notNull(),
+  at: integer().notNull(),
+  actor: text().notNull(),
+  action: text().notNull(),
+  target: text().notNull(),
+  details: text().notNull(),
+});

@@ -1,0 +1,109 @@
+import type { Database as SqliteFile } from "bun:sqlite";
+import { DomainError } from "../errors.ts";
+import type { Writing } from "./open.ts";
+
+type Call = {
+  change: (tx: Writing) => Promise<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+};
+
+/** What became of one call inside the open transaction; it is told only after the commit. */
+type Ran = { call: Call } & ({ ok: true; value: unknown } | { ok: false; error: unknown });
+
+/** So many calls share one commit at most: none of them waits for long behind the others. */
+const callsPerCommit = 512;
+
+/**
+ * The only way to change data. SQLite has one writer at a time and a commit costs a disk flush, so calls queue up here
+ * and those of one turn of the event loop share a transaction: while the disk is busy, the next ones gather.
+ */
+export class WriteQueue {
+  readonly #file: SqliteFile;
+  readonly #tx: Writing;
+  #waiting: Call[] = [];
+  #isRunning = false;
+  #whenDrained: Array<() => void> = [];
+
+  constructor(file: SqliteFile, tx: Writing) {
+    this.#file = file;
+    this.#tx = tx;
+  }
+
+  /** See `Database.write`. */
+  write<T>(change: (tx: Writing) => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.push({ change, resolve: resolve as (value: unknown) => void, reject });
+    if (!this.#isRunning) {
+      this.#isRunning = true;
+      this.#runSoon();
+    }
+    return promise;
+  }
+
+  /** Resolves when no write is waiting or under way. */
+  drained(): Promise<void> {
+    if (!this.#isRunning) return Promise.resolve();
+    return new Promise((resolve) => this.#whenDrained.push(resolve));
+  }
+
+  // A macrotask, so that every request that the event loop has at hand joins the batch.
+  #runSoon(): void {
+    setImmediate(() => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const batch = this.#waiting.slice(0, callsPerCommit);
+    this.#waiting = this.#waiting.slice(callsPerCommit);
+    await this.#commitTogether(batch);
+
+    if (this.#waiting.length > 0) return this.#runSoon();
+    this.#isRunning = false;
+    for (const tell of this.#whenDrained.splice(0)) tell();
+  }
+
+  async #commitTogether(batch: Call[]): Promise<void> {
+    const ran: Ran[] = [];
+    try {
+      this.#execute("BEGIN IMMEDIATE");
+      for (const call of batch) ran.push(await this.#runAlone(call));
+      this.#execute("COMMIT");
+    } catch (error) {
+      if (this.#file.inTransaction) this.#execute("ROLLBACK");
+      const reason = explain(error);
+      for (const { reject } of batch) reject(reason);
+      return;
+    }
+    for (const result of ran) {
+      if (result.ok) result.call.resolve(result.value);
+      else result.call.reject(result.error);
+    }
+  }
+
+  async #runAlone(call: Call): Promise<Ran> {
+    this.#execute("SAVEPOINT call");
+    try {
+      const value = await call.change(this.#tx);
+      this.#execute("RELEASE call");
+      return { call, ok: true, value };
+    } catch (error) {
+      // A full disk ends the whole transaction: then nothing of this batch is left to commit.
+      if (!this.#file.inTransaction) throw error;
+      this.#execute("ROLLBACK TO call");
+      this.#execute("RELEASE call");
+      return { call, ok: false, error };
+    }
+  }
+
+  #execute(statement: string): void {
+    this.#file.query(statement).run();
+  }
+}
+
+function explain(error: unknown): unknown {
+  if (!(error instanceof Error && "code" in error && error.code === "SQLITE_BUSY")) return error;
+  return new DomainError(
+    "busy",
+    "Another process kept the database locked. Nothing was changed; try again in a moment.",
+  );
+}

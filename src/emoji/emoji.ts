@@ -1,0 +1,81 @@
+import { record } from "../audit/audit.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { DomainError, invalid } from "../errors.ts";
+import { timestamp } from "../timestamp.ts";
+import { deleteEmoji, insertEmoji, selectEmoji } from "./store.ts";
+
+/** An emoji of the team's own, as the command line shows it. */
+export type CustomEmoji = { name: string; created_at: string };
+
+/** With both colons a shortcode has at most 32 characters, as much as the reactions route takes. */
+const nameShape = /^[a-z0-9][a-z0-9_+-]{0,29}$/;
+
+/** An image larger than this has no place in a line of text. */
+const imageBytesMax = 256 * 1024;
+
+const imageSignatures = [
+  [0x89, 0x50, 0x4e, 0x47], // PNG
+  [0x47, 0x49, 0x46, 0x38], // GIF
+  [0xff, 0xd8, 0xff], // JPEG
+  [0x52, 0x49, 0x46, 0x46], // WebP, a RIFF file
+];
+
+/**
+ * Adds an emoji to the team; `name` comes with or without its colons, `image` is a PNG, GIF, JPEG or WebP file.
+ * @throws DomainError `invalid` on `name` (its shape, or taken) or `image` (its type, or over 256 KiB).
+ */
+export async function addEmoji(
+  tx: Writing,
+  teamId: string,
+  input: { name: string; image?: Uint8Array | undefined },
+  actor: string,
+): Promise<CustomEmoji> {
+  const name = bareName(input.name);
+  if (!nameShape.test(name)) {
+    throw invalid({ name: ["The name field takes 1 to 30 characters of a-z, 0-9, _, + and -, starting with a-z or 0-9."] });
+  }
+  if (input.image && input.image.length > imageBytesMax) {
+    throw invalid({ image: [`The image must not be larger than ${imageBytesMax / 1024} KiB.`] });
+  }
+  if (input.image && !isImage(input.image)) throw invalid({ image: ["The image must be a PNG, GIF, JPEG or WebP file."] });
+
+  const row = { teamId, name, image: input.image ? Buffer.from(input.image) : null, createdAt: Date.now() };
+  if (!(await insertEmoji(tx, row))) throw invalid({ name: [`There is an emoji :${name}: already.`] });
+  await record(tx, { teamId, actor, action: "emoji.added", target: `emoji:${name}` });
+  return { name, created_at: timestamp(row.createdAt) };
+}
+
+/**
+ * Removes an emoji of the team; reactions that were made with it stay.
+ * @throws DomainError `not_found`.
+ */
+export async function removeEmoji(
+  tx: Writing,
+  teamId: string,
+  reference: string,
+  actor: string,
+): Promise<{ name: string }> {
+  const name = bareName(reference);
+  if (!(await deleteEmoji(tx, teamId, name))) throw new DomainError("not_found", `There is no emoji :${name}:.`);
+  await record(tx, { teamId, actor, action: "emoji.removed", target: `emoji:${name}` });
+  return { name };
+}
+
+/** The team's own emoji by name. */
+export async function listEmoji(db: Reading, teamId: string): Promise<CustomEmoji[]> {
+  return (await selectEmoji(db, teamId)).map(({ name, createdAt }) => ({ name, created_at: timestamp(createdAt) }));
+}
+
+/** The name between the colons of a `:shortcode:`, or undefined when the text is none. */
+export function shortcodeName(text: string): string | undefined {
+  const bare = text.length > 2 && text.startsWith(":") && text.endsWith(":") ? text.slice(1, -1) : undefined;
+  return bare !== undefined && nameShape.test(bare) ? bare : undefined;
+}
+
+function bareName(reference: string): string {
+  return reference.replace(/^:|:$/g, "");
+}
+
+function isImage(bytes: Uint8Array): boolean {
+  return imageSignatures.some((signature) => signature.every((byte, index) => bytes[index] === byte));
+}

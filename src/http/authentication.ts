@@ -1,0 +1,54 @@
+import { Elysia } from "elysia";
+import type { Database } from "../database/open.ts";
+import { DomainError } from "../errors.ts";
+import type { Subject } from "../subject.ts";
+import type { Scope } from "../tokens/scopes.ts";
+import { authenticate } from "../tokens/tokens.ts";
+import type { RateLimit } from "./rate-limit.ts";
+
+// The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
+const bearer = /^bearer +([^\s,]+)$/i;
+
+/**
+ * Adds the route option `scope`. A route that names its scope gets `subject`, and answers a request without a valid
+ * token 401, one too many 429 and a token without the scope 403, in this order and before anything else.
+ */
+export function authentication(database: Database, rateLimit: RateLimit) {
+  return new Elysia({ name: "authentication" }).macro({
+    scope: (scope: Scope) => ({
+      detail: { security: [{ bearer: [] }], "x-required-scope": scope },
+      resolve: async ({ request, set }): Promise<{ subject: Subject }> => {
+        const grant = await authenticate(database, bearerToken(request) ?? "");
+        if (!grant) throw unauthenticated();
+
+        const standing = rateLimit.take(grant.tokenId);
+        set.headers["x-ratelimit-limit"] = String(standing.limit);
+        set.headers["x-ratelimit-remaining"] = String(standing.remaining);
+        set.headers["x-ratelimit-reset"] = String(standing.resetsAt);
+        if (!standing.isAllowed) {
+          throw new DomainError(
+            "rate_limited",
+            `This token may make ${standing.limit} requests a minute. Try again in ${standing.retryAfterSeconds} s.`,
+            { headers: { "retry-after": String(standing.retryAfterSeconds) } },
+          );
+        }
+
+        if (!grant.scopes.has(scope)) {
+          throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
+        }
+        return { subject: grant.subject };
+      },
+    }),
+  });
+}
+
+function bearerToken(request: Request): string | undefined {
+  return bearer.exec(request.headers.get("authorization") ?? "")?.[1];
+}
+
+/** One answer for every reason, so that it tells nothing about a token. */
+function unauthenticated(): DomainError {
+  return new DomainError("unauthenticated", "Send a valid token as Authorization: Bearer <ACCESS_TOKEN>.", {
+    headers: { "www-authenticate": 'Bearer realm="parley"' },
+  });
+}

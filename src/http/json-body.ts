@@ -1,0 +1,100 @@
+import { DomainError, invalid } from "../errors.ts";
+import { UnreadableBody } from "../validation.ts";
+
+/** No request of the API and no incoming webhook needs more (decisions, section 1). */
+export const bodyBytesMax = 1024 * 1024;
+
+/** No body of the API nests deeper than three; parsers and printers of what comes after are recursive. */
+const depthMax = 32;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Reads the whole body, at most 1 MiB of it, and stops reading there.
+ * @throws DomainError `too_large`; `bad_request` when the sender breaks off.
+ */
+export async function readBytes(request: Request): Promise<Uint8Array> {
+  if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) throw tooLarge();
+  if (!request.body) return new Uint8Array();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of request.body) {
+    size += part.byteLength;
+    if (size > bodyBytesMax) throw tooLarge();
+    parts.push(part);
+  }
+  return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+}
+
+/**
+ * The JSON value of the request's body. One that cannot be read is returned as `UnreadableBody`, because a refusal of
+ * the body comes after those of visibility and permission: `checkOf` throws it then.
+ * @throws DomainError `too_large`.
+ */
+export async function readJson(request: Request): Promise<unknown> {
+  const encoding = request.headers.get("content-encoding");
+  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+    return new UnreadableBody(
+      new DomainError("unsupported_media_type", "Send the body as it is, without a Content-Encoding."),
+    );
+  }
+  const value = parseJson(await readBytes(request));
+  if (value instanceof UnreadableBody || isJsonType(request.headers.get("content-type"))) return value;
+  return new UnreadableBody(
+    new DomainError("unsupported_media_type", "Send the body with Content-Type: application/json (in UTF-8)."),
+  );
+}
+
+/** The JSON value of the bytes, or why they hold none. */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return unreadable("The body is not valid UTF-8.");
+  }
+  if (isDeeperThan(text, depthMax)) return unreadable(`The body nests deeper than ${depthMax} levels.`);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return unreadable(text.trim() === "" ? "The body is empty; it must be a JSON object." : "The body is not valid JSON.");
+  }
+}
+
+function isJsonType(header: string | null): boolean {
+  if (header === null || header === "") return true;
+  const [type = "", ...parameters] = header.toLowerCase().split(";");
+  if (type.trim() !== "application/json") return false;
+  return parameters.every((parameter) => {
+    const [name, value] = parameter.split("=");
+    return name?.trim() !== "charset" || /^"?utf-?8"?$/.test(value?.trim() ?? "");
+  });
+}
+
+// Told from the brackets alone, before anything that would recurse. Brackets inside of strings do not count.
+function isDeeperThan(text: string, limit: number): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (isString) {
+      if (unit === 0x5c) i++;
+      else if (unit === 0x22) isString = false;
+    } else if (unit === 0x22) isString = true;
+    else if (unit === 0x5b || unit === 0x7b) {
+      if (++depth > limit) return true;
+    } else if (unit === 0x5d || unit === 0x7d) depth--;
+  }
+  return false;
+}
+
+function unreadable(message: string): UnreadableBody {
+  return new UnreadableBody(invalid({ body: [message] }));
+}
+
+function tooLarge(): DomainError {
+  return new DomainError("too_large", `The body must not be larger than ${bodyBytesMax / 1024} KiB.`, {
+    // What is left of the body is not read, so the connection cannot be used again.
+    headers: { connection: "close" },
+  });
+}

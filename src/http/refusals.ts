@@ -1,0 +1,30 @@
+import { NotFoundError, status } from "elysia";
+import { DomainError, type FieldErrors } from "../errors.ts";
+import { statusOf } from "./statuses.ts";
+
+/** What went wrong inside of us while a request was handled, until its log line is written. */
+const faults = new WeakMap<Request, unknown>();
+
+/**
+ * The JSON answer to whatever a route threw. A refusal says why; a fault of ours says nothing about its inside, and is
+ * kept for the log.
+ */
+export function refusalAnswer(error: unknown, request: Request, headers: Record<string, string | number>) {
+  if (error instanceof DomainError) {
+    Object.assign(headers, error.headers);
+    return status(statusOf[error.code], refusalBody(error.message, error.errors));
+  }
+  if (error instanceof NotFoundError) return status(404, refusalBody("There is nothing at this address."));
+  faults.set(request, error);
+  return status(500, refusalBody("Something went wrong on our side. The server's log says what, under this X-Request-Id."));
+}
+
+/** The fault that the request ran into, for its log line. */
+export function faultOf(request: Request): unknown {
+  return faults.get(request);
+}
+
+/** The body of a refusal, with `errors` by field where there are any. */
+export function refusalBody(message: string, errors?: FieldErrors) {
+  return errors === undefined ? { message } : { message, errors };
+}

@@ -1,0 +1,31 @@
+/** An address as it was registered, and the methods that it takes. */
+export type Route = { path: string; methods: string[] };
+
+/**
+ * Makes a look-up from a path to the route that it belongs to, from the routes as they are registered: for the methods
+ * that a 405 names, and for logs, which never hold the path itself because it may carry a secret.
+ */
+export function routeTable(registered: ReadonlyArray<{ method: string; path: string }>) {
+  const methodsByPath = new Map<string, Set<string>>();
+  for (const { method, path } of registered) {
+    const methods = methodsByPath.get(path) ?? new Set();
+    methods.add(method);
+    if (method === "GET") methods.add("HEAD");
+    methodsByPath.set(path, methods);
+  }
+  const table = [...methodsByPath].map(([path, methods]) => ({
+    segments: path.split("/"),
+    route: { path, methods: [...methods].sort() },
+  }));
+  return (path: string): Route | undefined => {
+    const segments = path.split("/");
+    return table.find((entry) => matches(entry.segments, segments))?.route;
+  };
+}
+
+function matches(pattern: string[], segments: string[]): boolean {
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => part === segments[index] || (part.startsWith(":") && segments[index] !== ""))
+  );
+}

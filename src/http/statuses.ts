@@ -1,0 +1,19 @@
+import type { ErrorCode } from "../errors.ts";
+
+/** Which HTTP status says which refusal: the one table of it. */
+export const statusOf: Record<ErrorCode, number> = {
+  bad_request: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  invalid: 422,
+  rate_limited: 429,
+  // Not reached by requests, but a table has no holes.
+  usage: 422,
+  busy: 503,
+  data_too_new: 503,
+};

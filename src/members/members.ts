@@ -1,0 +1,119 @@
+import { record } from "../audit/audit.ts";
+import type { ChannelRow } from "../channels/store.ts";
+import { getManagedChannel, refuseArchived, type SeenChannel } from "../channels/visibility.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { forbidden, invalid, notFound } from "../errors.ts";
+import { addNotice } from "../messages/notices.ts";
+import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
+import type { User } from "../users/schemas.ts";
+import { selectUser, type UserRow } from "../users/store.ts";
+import { userResource } from "../users/users.ts";
+import { checkOf } from "../validation.ts";
+import { NewMember } from "./schemas.ts";
+import { deleteMember, insertMember, isMember, selectMembers } from "./store.ts";
+
+const checkNewMember = checkOf(NewMember);
+// As channels are: by the dictionary, not by character codes.
+const dictionary = new Intl.Collator("en", { numeric: true });
+
+/**
+ * The channel's active members, ordered by name.
+ * @throws DomainError `not_found` when the subject neither sees nor manages the channel.
+ */
+export async function listMembers(db: Reading, subject: Subject, channelId: string): Promise<User[]> {
+  const { channel } = await getManagedChannel(db, subject, channelId);
+  return await listMembersOf(db, channel);
+}
+
+/** The active members of a channel that the caller may look into, ordered by name. */
+export async function listMembersOf(db: Reading, channel: ChannelRow): Promise<User[]> {
+  const members = await selectMembers(db, channel.id);
+  return members
+    .sort((a, b) => dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1))
+    .map(userResource);
+}
+
+/**
+ * Adds a team member to a private channel as the subject: a member of the channel, or a team admin
+ * (specification part 4, members).
+ * @throws DomainError `not_found`; `forbidden` for another kind of channel, an archived one or another subject;
+ *   `invalid` on `user_id` for nobody of the team, somebody deactivated or a member already.
+ */
+export async function addMember(tx: Writing, subject: Subject, channelId: string, input: unknown): Promise<User> {
+  const seen = await getManagedChannel(tx, subject, channelId);
+  requireManaging(subject, seen);
+  const { user_id } = checkNewMember(input);
+  const user = await selectUser(tx, subject.teamId, user_id.toLowerCase());
+  if (!user || user.deactivatedAt !== null) {
+    throw invalid({ user_id: ["The user_id field must name an active member of the team."] });
+  }
+  return await joinChannel(tx, seen.channel, user, actorOf(subject));
+}
+
+/**
+ * Removes a user from a private channel as the subject, oneself included.
+ * @throws DomainError `not_found`, also when the user is not in the channel; `forbidden` as `addMember`.
+ */
+export async function removeMember(tx: Writing, subject: Subject, channelId: string, userId: string): Promise<void> {
+  const seen = await getManagedChannel(tx, subject, channelId);
+  const user = await selectUser(tx, subject.teamId, userId.toLowerCase());
+  if (!user || !(await isMember(tx, seen.channel.id, user.id))) throw notFound("member of the channel");
+  requireManaging(subject, seen);
+  await leaveChannel(tx, seen.channel, user, actorOf(subject));
+}
+
+/**
+ * Joins the user to the channel, whatever its visibility, and writes the notice that says so.
+ * @throws DomainError `forbidden` for an archived channel or a direct message; `invalid` for a member.
+ */
+export async function joinChannel(tx: Writing, channel: ChannelRow, user: UserRow, actor: string): Promise<User> {
+  refuseFixedMembers(channel);
+  if (user.deactivatedAt !== null) throw invalid({ user_id: [`${user.name} is deactivated.`] });
+  if (!(await insertMember(tx, channel.id, user.id, Date.now()))) {
+    throw invalid({ user_id: [`${user.name} is a member of ${channel.name} already.`] });
+  }
+  await addNotice(tx, channel, user, "member_joined");
+  await recordMember(tx, channel, user, "channel.member_added", actor);
+  return userResource(user);
+}
+
+/**
+ * Takes the user out of the channel, whatever its visibility, and writes the notice that says so.
+ * @throws DomainError `forbidden` for an archived channel or a direct message; `not_found` for no member.
+ */
+export async function leaveChannel(tx: Writing, channel: ChannelRow, user: UserRow, actor: string): Promise<User> {
+  refuseFixedMembers(channel);
+  if (!(await isMember(tx, channel.id, user.id))) throw notFound("member of the channel");
+  await deleteMember(tx, channel.id, user.id);
+  await addNotice(tx, channel, user, "member_left");
+  await recordMember(tx, channel, user, "channel.member_removed", actor);
+  return userResource(user);
+}
+
+function requireManaging(subject: Subject, { channel, isMember }: SeenChannel): void {
+  if (channel.isDirect) throw forbidden("The members of a direct message do not change.");
+  if (channel.visibility === "public") throw forbidden("Members are added and removed in private channels only.");
+  if (!isMember && !isTeamAdmin(subject)) throw forbidden("Only members of the channel and team admins may do this.");
+  refuseArchived(channel);
+}
+
+function refuseFixedMembers(channel: ChannelRow): void {
+  if (channel.isDirect) throw forbidden("The members of a direct message do not change.");
+  refuseArchived(channel);
+}
+
+async function recordMember(
+  tx: Writing,
+  channel: ChannelRow,
+  user: UserRow,
+  action: string,
+  actor: string,
+): Promise<void> {
+  await record(tx, {
+    teamId: channel.teamId,
+    actor,
+    action,
+    target: `channel:${channel.id}`,
+    details: { channel: channel.name, user: user.id, name: user.name },
+  });
+}

@@ -1,0 +1,46 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { ApiContext } from "../http/api.ts";
+import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { readJson } from "../http/json-body.ts";
+import { User } from "../users/schemas.ts";
+import { addMember, listMembers, removeMember } from "./members.ts";
+import { NewMember } from "./schemas.ts";
+
+/** `/channels/{channel}/members` (specification part 4, members). */
+export function memberRoutes({ database, authentication }: ApiContext) {
+  return new Elysia({ prefix: "/channels/:channel/members", tags: ["Members"] })
+    .use(authentication)
+    .get("", async ({ subject, params }) => ({ data: await listMembers(database.read, subject, params.channel) }), {
+      scope: "members:read",
+      detail: { summary: "List members", description: "The active members of the channel, ordered by name." },
+      response: { 200: contract("UserList", dataOf(Type.Array(User))), ...refusals },
+    })
+    .post(
+      "",
+      async ({ subject, params, request, status }) => {
+        const input = await readJson(request);
+        return status(201, { data: await database.write((tx) => addMember(tx, subject, params.channel, input)) });
+      },
+      {
+        scope: "members:write",
+        parse: "none",
+        detail: { summary: "Add a member", description: "In private channels, by a member of it or a team admin." },
+        body: contract("NewMember", NewMember),
+        response: { 201: contract("UserData", dataOf(User)), ...refusalsOfInput },
+      },
+    )
+    .delete(
+      "/:user",
+      async ({ subject, params, status }) => {
+        await database.write((tx) => removeMember(tx, subject, params.channel, params.user));
+        return status(204, undefined);
+      },
+      {
+        scope: "members:write",
+        parse: "none",
+        detail: { summary: "Remove a member", description: "In private channels, by a member of it or a team admin." },
+        response: { 204: nothing, ...refusals },
+      },
+    );
+}

@@ -1,0 +1,6 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Uuid } from "../validation.ts";
+
+/** The body of `POST /channels/{channel}/members` (specification part 4). */
+export const NewMember = Type.Object({ user_id: Uuid() });
+export type NewMember = Static<typeof NewMember>;

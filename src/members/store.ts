@@ -1,0 +1,49 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import type { Reading, Writing } from "../database/open.ts";
+import { prepared } from "../database/prepared.ts";
+import { channelMembers, users } from "../database/schema.ts";
+import type { UserRow } from "../users/store.ts";
+
+const membership = prepared((db) =>
+  db
+    .select({ joinedAt: channelMembers.joinedAt })
+    .from(channelMembers)
+    .where(
+      and(
+        eq(channelMembers.channelId, sql.placeholder("channelId")),
+        eq(channelMembers.userId, sql.placeholder("userId")),
+      ),
+    )
+    .prepare(),
+);
+
+export async function isMember(db: Reading, channelId: string, userId: string): Promise<boolean> {
+  const rows = await membership(db).execute({ channelId, userId });
+  return rows.length > 0;
+}
+
+/** Adds the member unless it is in already; whether it did. */
+export async function insertMember(tx: Writing, channelId: string, userId: string, at: number): Promise<boolean> {
+  const added = await tx
+    .insert(channelMembers)
+    .values({ channelId, userId, joinedAt: at })
+    .onConflictDoNothing()
+    .returning({ userId: channelMembers.userId });
+  return added.length > 0;
+}
+
+export async function deleteMember(tx: Writing, channelId: string, userId: string): Promise<void> {
+  await tx
+    .delete(channelMembers)
+    .where(and(eq(channelMembers.channelId, channelId), eq(channelMembers.userId, userId)));
+}
+
+/** The active members of the channel. */
+export async function selectMembers(db: Reading, channelId: string): Promise<UserRow[]> {
+  const rows = await db
+    .select({ user: users })
+    .from(channelMembers)
+    .innerJoin(users, eq(users.id, channelMembers.userId))
+    .where(and(eq(channelMembers.channelId, channelId), isNull(users.deactivatedAt)));
+  return rows.map(({ user }) => user);
+}

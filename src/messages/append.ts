@@ -1,0 +1,39 @@
+import { type ChannelRow, takePosition } from "../channels/store.ts";
+import type { Writing } from "../database/open.ts";
+import { messageResource } from "./resource.ts";
+import type { Message } from "./schemas.ts";
+import { type Author, insertMessage, type MessageRow } from "./store.ts";
+
+/** What a new message brings along; what it leaves out is empty. */
+export type Draft = Pick<MessageRow, "type" | "body"> &
+  Partial<
+    Pick<MessageRow, "username" | "iconUrl" | "clientUuid" | "replyToId" | "threadRootId" | "sentToChannel">
+  >;
+
+/** Puts a message at the end of the channel, at the next position, whoever it comes from. The rules are the caller's. */
+export async function appendMessage(
+  tx: Writing,
+  channel: ChannelRow,
+  author: Author,
+  draft: Draft,
+): Promise<Message> {
+  const row: MessageRow = {
+    username: null,
+    iconUrl: null,
+    clientUuid: null,
+    replyToId: null,
+    threadRootId: null,
+    sentToChannel: false,
+    ...draft,
+    id: Bun.randomUUIDv7(),
+    channelId: channel.id,
+    position: await takePosition(tx, channel.id),
+    authorId: author.id,
+    reactions: "[]",
+    createdAt: Date.now(),
+    editedAt: null,
+    deletedAt: null,
+  };
+  await insertMessage(tx, row);
+  return messageResource(row, author);
+}

@@ -1,0 +1,138 @@
+import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { forbidden, invalid, notFound } from "../errors.ts";
+import type { Subject } from "../subject.ts";
+import { isUuid } from "../text.ts";
+import { checkOf } from "../validation.ts";
+import { appendMessage } from "./append.ts";
+import { messageResource } from "./resource.ts";
+import { type Message, MessageEdit, NewMessage } from "./schemas.ts";
+import {
+  type AuthoredMessage,
+  selectMessage,
+  selectMessageByClientUuid,
+  updateBody,
+  updateToTombstone,
+} from "./store.ts";
+
+const checkNewMessage = checkOf(NewMessage);
+const checkEdit = checkOf(MessageEdit);
+
+/** @throws DomainError `not_found` when the subject cannot see the channel or the message is not in it. */
+export async function getMessage(
+  db: Reading,
+  subject: Subject,
+  channelId: string,
+  messageId: string,
+): Promise<Message> {
+  const { channel } = await getSeenChannel(db, subject, channelId);
+  const { message, author } = await getMessageIn(db, channel.id, messageId);
+  return messageResource(message, author);
+}
+
+/**
+ * Posts a message as the subject. A `client_uuid` that the subject has used in this channel resolves to the message
+ * of that time, which stays as it is (specification part 4, messages).
+ * @throws DomainError `not_found`; `forbidden` when the subject has not joined or the channel is archived; `invalid`
+ *   on a field, `reply_to_id` and `thread_root_id` also for a target that cannot be replied to.
+ */
+export async function postMessage(
+  tx: Writing,
+  subject: Subject,
+  channelId: string,
+  input: unknown,
+): Promise<Message> {
+  const seen = await getSeenChannel(tx, subject, channelId);
+  requireWritable(seen);
+  const draft = checkNewMessage(input);
+  const { channel } = seen;
+
+  const clientUuid = draft.client_uuid?.toLowerCase() ?? null;
+  if (clientUuid !== null) {
+    const first = await selectMessageByClientUuid(tx, { channelId: channel.id, authorId: subject.id, clientUuid });
+    if (first) return messageResource(first.message, first.author);
+  }
+
+  const replyTo = await findTarget(tx, channel.id, draft.reply_to_id);
+  const threadRoot = await findTarget(tx, channel.id, draft.thread_root_id);
+  const errors: Record<string, string[]> = {};
+  if (replyTo === "unfit") {
+    errors.reply_to_id = ["The reply_to_id field must name a message of this channel that is not deleted."];
+  }
+  if (threadRoot === "unfit") {
+    errors.thread_root_id = ["The thread_root_id field must name a message of this channel that is not deleted."];
+  } else if (threadRoot?.threadRootId) {
+    errors.thread_root_id = ["The thread_root_id field must not name a thread reply: threads are one level deep."];
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+
+  return await appendMessage(tx, channel, subject, {
+    type: "standard",
+    body: draft.body,
+    clientUuid,
+    replyToId: draft.reply_to_id?.toLowerCase() ?? null,
+    threadRootId: draft.thread_root_id?.toLowerCase() ?? null,
+    sentToChannel: draft.sent_to_channel ?? false,
+  });
+}
+
+/**
+ * Replaces the body of the subject's own message and marks it as edited.
+ * @throws DomainError `not_found`, also for a tombstone; `forbidden` for another's message, a system notice, or where
+ *   the subject may not write; `invalid` on `body`.
+ */
+export async function editMessage(
+  tx: Writing,
+  subject: Subject,
+  channelId: string,
+  messageId: string,
+  input: unknown,
+): Promise<Message> {
+  const seen = await getSeenChannel(tx, subject, channelId);
+  const { message, author } = await getMessageIn(tx, seen.channel.id, messageId);
+  if (message.deletedAt !== null) throw notFound("message");
+  requireWritable(seen);
+  requireOwn(subject, { message, author });
+  const { body } = checkEdit(input);
+  const editedAt = Date.now();
+  await updateBody(tx, message.id, body, editedAt);
+  return messageResource({ ...message, body, editedAt }, author);
+}
+
+/**
+ * Turns the subject's own message into a tombstone; one that is a tombstone already stays one.
+ * @throws DomainError `not_found`; `forbidden` as `editMessage`.
+ */
+export async function deleteMessage(
+  tx: Writing,
+  subject: Subject,
+  channelId: string,
+  messageId: string,
+): Promise<void> {
+  const seen = await getSeenChannel(tx, subject, channelId);
+  const found = await getMessageIn(tx, seen.channel.id, messageId);
+  requireWritable(seen);
+  requireOwn(subject, found);
+  if (found.message.deletedAt !== null) return;
+  await updateToTombstone(tx, found.message.id, Date.now());
+}
+
+/** @throws DomainError `not_found` when the channel holds no message of this id. */
+export async function getMessageIn(db: Reading, channelId: string, messageId: string): Promise<AuthoredMessage> {
+  const found = isUuid(messageId) ? await selectMessage(db, channelId, messageId.toLowerCase()) : undefined;
+  if (!found) throw notFound("message");
+  return found;
+}
+
+function requireOwn(subject: Subject, { message }: AuthoredMessage): void {
+  if (message.type !== "standard") throw forbidden("A system notice cannot be changed.");
+  if (message.authorId !== subject.id) throw forbidden("Only its author may change a message.");
+}
+
+/** What the id points to: nothing when none is given, `unfit` when it is no live standard message of the channel. */
+async function findTarget(tx: Writing, channelId: string, id: string | null | undefined) {
+  if (id === null || id === undefined) return undefined;
+  const found = await selectMessage(tx, channelId, id.toLowerCase());
+  if (!found || found.message.type !== "standard" || found.message.deletedAt !== null) return "unfit";
+  return found.message;
+}

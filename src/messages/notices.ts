@@ -1,0 +1,14 @@
+import type { ChannelRow } from "../channels/store.ts";
+import type { Writing } from "../database/open.ts";
+import { appendMessage } from "./append.ts";
+import type { Author } from "./store.ts";
+
+/** Writes the system notice that a user has come or gone: authored by that user, without a body. */
+export async function addNotice(
+  tx: Writing,
+  channel: ChannelRow,
+  user: Author,
+  type: "member_joined" | "member_left",
+): Promise<void> {
+  await appendMessage(tx, channel, user, { type, body: "" });
+}

@@ -1,0 +1,87 @@
+import { Elysia } from "elysia";
+import type { ApiContext } from "../http/api.ts";
+import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { readJson } from "../http/json-body.ts";
+import { deleteMessage, editMessage, getMessage, postMessage } from "./messages.ts";
+import { listMessages } from "./pages.ts";
+import { Message, MessageEdit, MessagePage, MessagesQuery, NewMessage } from "./schemas.ts";
+
+const message = contract("MessageData", dataOf(Message));
+
+/** `/channels/{channel}/messages` (specification part 4, messages). */
+export function messageRoutes({ database, authentication, baseUrl }: ApiContext) {
+  return new Elysia({ prefix: "/channels/:channel/messages", tags: ["Messages"] })
+    .use(authentication)
+    .get(
+      "",
+      async ({ subject, params, query }) => {
+        const path = `${baseUrl()}/api/v1/channels/${params.channel.toLowerCase()}/messages`;
+        return await listMessages(database.read, subject, params.channel, query, path);
+      },
+      {
+        scope: "messages:read",
+        detail: {
+          summary: "List messages",
+          description: "Newest first, 50 a page: replies, system notices and tombstones included.",
+        },
+        query: contract("MessagesQuery", MessagesQuery),
+        response: { 200: contract("MessagePage", MessagePage), ...refusalsOfInput },
+      },
+    )
+    .post(
+      "",
+      async ({ subject, params, request, status }) => {
+        const input = await readJson(request);
+        return status(201, { data: await database.write((tx) => postMessage(tx, subject, params.channel, input)) });
+      },
+      {
+        scope: "messages:write",
+        parse: "none",
+        detail: {
+          summary: "Post a message",
+          description: "Sending the same `client_uuid` again answers with the message of the first time.",
+        },
+        body: contract("NewMessage", NewMessage),
+        response: { 201: message, ...refusalsOfInput },
+      },
+    )
+    .get(
+      "/:message",
+      async ({ subject, params }) => ({
+        data: await getMessage(database.read, subject, params.channel, params.message),
+      }),
+      {
+        scope: "messages:read",
+        detail: { summary: "Show a message" },
+        response: { 200: message, ...refusals },
+      },
+    )
+    .patch(
+      "/:message",
+      async ({ subject, params, request }) => {
+        const input = await readJson(request);
+        const edit = database.write((tx) => editMessage(tx, subject, params.channel, params.message, input));
+        return { data: await edit };
+      },
+      {
+        scope: "messages:write",
+        parse: "none",
+        detail: { summary: "Edit a message", description: "Only its author may." },
+        body: contract("MessageEdit", MessageEdit),
+        response: { 200: message, ...refusalsOfInput },
+      },
+    )
+    .delete(
+      "/:message",
+      async ({ subject, params, status }) => {
+        await database.write((tx) => deleteMessage(tx, subject, params.channel, params.message));
+        return status(204, undefined);
+      },
+      {
+        scope: "messages:write",
+        parse: "none",
+        detail: { summary: "Delete a message", description: "Only its author may. A tombstone stays in the channel." },
+        response: { 204: nothing, ...refusals },
+      },
+    );
+}

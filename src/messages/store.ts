@@ -1,0 +1,114 @@
+import { and, desc, eq, gte, lte, sql } from "drizzle-orm";
+import type { Reading, Writing } from "../database/open.ts";
+import { prepared } from "../database/prepared.ts";
+import { messages, users } from "../database/schema.ts";
+
+export type MessageRow = typeof messages.$inferSelect;
+export type Author = { id: string; name: string; type: "human" | "bot" };
+export type AuthoredMessage = { message: MessageRow; author: Author };
+
+const author = { id: users.id, name: users.name, type: users.type };
+
+const insert = prepared((db) =>
+  db
+    .insert(messages)
+    .values({
+      id: sql.placeholder("id"),
+      channelId: sql.placeholder("channelId"),
+      position: sql.placeholder("position"),
+      authorId: sql.placeholder("authorId"),
+      type: sql.placeholder("type"),
+      body: sql.placeholder("body"),
+      username: sql.placeholder("username"),
+      iconUrl: sql.placeholder("iconUrl"),
+      clientUuid: sql.placeholder("clientUuid"),
+      replyToId: sql.placeholder("replyToId"),
+      threadRootId: sql.placeholder("threadRootId"),
+      sentToChannel: sql.placeholder("sentToChannel"),
+      reactions: sql.placeholder("reactions"),
+      createdAt: sql.placeholder("createdAt"),
+      editedAt: sql.placeholder("editedAt"),
+      deletedAt: sql.placeholder("deletedAt"),
+    })
+    .prepare(),
+);
+
+export async function insertMessage(tx: Writing, row: MessageRow): Promise<void> {
+  await insert(tx).execute(row);
+}
+
+const byId = prepared((db) =>
+  db
+    .select({ message: messages, author })
+    .from(messages)
+    .innerJoin(users, eq(users.id, messages.authorId))
+    .where(and(eq(messages.id, sql.placeholder("id")), eq(messages.channelId, sql.placeholder("channelId"))))
+    .prepare(),
+);
+
+export async function selectMessage(db: Reading, channelId: string, id: string): Promise<AuthoredMessage | undefined> {
+  const [row] = await byId(db).execute({ channelId, id });
+  return row;
+}
+
+const byClientUuid = prepared((db) =>
+  db
+    .select({ message: messages, author })
+    .from(messages)
+    .innerJoin(users, eq(users.id, messages.authorId))
+    .where(
+      and(
+        eq(messages.channelId, sql.placeholder("channelId")),
+        eq(messages.authorId, sql.placeholder("authorId")),
+        eq(messages.clientUuid, sql.placeholder("clientUuid")),
+      ),
+    )
+    .prepare(),
+);
+
+export async function selectMessageByClientUuid(
+  db: Reading,
+  key: { channelId: string; authorId: string; clientUuid: string },
+): Promise<AuthoredMessage | undefined> {
+  const [row] = await byClientUuid(db).execute(key);
+  return row;
+}
+
+const range = prepared((db) =>
+  db
+    .select({ message: messages, author })
+    .from(messages)
+    .innerJoin(users, eq(users.id, messages.authorId))
+    .where(
+      and(
+        eq(messages.channelId, sql.placeholder("channelId")),
+        gte(messages.position, sql.placeholder("oldest")),
+        lte(messages.position, sql.placeholder("newest")),
+      ),
+    )
+    .orderBy(desc(messages.position))
+    .prepare(),
+);
+
+/** The messages at the positions from `oldest` to `newest`, newest first. */
+export async function selectMessageRange(
+  db: Reading,
+  channelId: string,
+  oldest: number,
+  newest: number,
+): Promise<AuthoredMessage[]> {
+  return await range(db).execute({ channelId, oldest, newest });
+}
+
+export async function updateBody(tx: Writing, id: string, body: string, editedAt: number): Promise<void> {
+  await tx.update(messages).set({ body, editedAt }).where(eq(messages.id, id));
+}
+
+/** Blanks the message; it stays at its position. */
+export async function updateToTombstone(tx: Writing, id: string, deletedAt: number): Promise<void> {
+  await tx.update(messages).set({ body: "", reactions: "[]", deletedAt }).where(eq(messages.id, id));
+}
+
+export async function updateReactions(tx: Writing, id: string, reactions: string): Promise<void> {
+  await tx.update(messages).set({ reactions }).where(eq(messages.id, id));
+}

@@ -1,0 +1,89 @@
+import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { shortcodeName } from "../emoji/emoji.ts";
+import { hasEmoji } from "../emoji/store.ts";
+import { canonicalEmoji } from "../emoji/unicode.ts";
+import { type DomainError, invalid } from "../errors.ts";
+import { getMessageIn } from "../messages/messages.ts";
+import { reactionsOf } from "../messages/resource.ts";
+import type { ReactionSummary } from "../messages/schemas.ts";
+import { type MessageRow, updateReactions } from "../messages/store.ts";
+import type { Subject } from "../subject.ts";
+import { isWithin } from "../text.ts";
+import { deleteReaction, insertReaction } from "./store.ts";
+
+/** How long the emoji segment of the path may be, in code points after decoding (specification part 8). */
+const emojiLengthMax = 32;
+
+/**
+ * Makes sure that the subject's reaction is on the message; again changes nothing (specification part 4, reactions).
+ * @throws DomainError `not_found`; `forbidden` where the subject may not write; `invalid` on `emoji` for what is not
+ *   one emoji or an emoji of the team, and for a message that takes no reactions.
+ */
+export async function addReaction(
+  tx: Writing,
+  subject: Subject,
+  channelId: string,
+  messageId: string,
+  text: string,
+): Promise<void> {
+  const seen = await getSeenChannel(tx, subject, channelId);
+  const { message } = await getMessageIn(tx, seen.channel.id, messageId);
+  requireWritable(seen);
+  if (message.deletedAt !== null) throw unfit("A deleted message cannot be reacted to.");
+  if (message.type !== "standard") throw unfit("A system notice cannot be reacted to.");
+  if (!isWithin(text, emojiLengthMax)) throw unfit(`The emoji must not be longer than ${emojiLengthMax} characters.`);
+  const emoji = await findEmoji(tx, subject.teamId, text);
+  if (emoji === undefined) throw unfit("The emoji must be one emoji, or the :name: of an emoji of this workspace.");
+
+  const reaction = { messageId: message.id, emoji, userId: subject.id };
+  if (!(await insertReaction(tx, reaction, Date.now()))) return;
+  await updateReactions(tx, message.id, JSON.stringify(withOneMore(message, emoji)));
+}
+
+/**
+ * Makes sure that the subject's reaction is not on the message; one that was never there, or never could be, is fine.
+ * @throws DomainError `not_found`; `forbidden` where the subject may not write.
+ */
+export async function removeReaction(
+  tx: Writing,
+  subject: Subject,
+  channelId: string,
+  messageId: string,
+  text: string,
+): Promise<void> {
+  const seen = await getSeenChannel(tx, subject, channelId);
+  const { message } = await getMessageIn(tx, seen.channel.id, messageId);
+  requireWritable(seen);
+  if (message.deletedAt !== null) return;
+  // A shortcode is taken as it is: its emoji may have left the workspace since.
+  const emoji = shortcodeName(text) === undefined ? canonicalEmoji(text) : text;
+  if (emoji === undefined) return;
+
+  if (!(await deleteReaction(tx, { messageId: message.id, emoji, userId: subject.id }))) return;
+  await updateReactions(tx, message.id, JSON.stringify(withOneLess(message, emoji)));
+}
+
+async function findEmoji(db: Reading, teamId: string, text: string): Promise<string | undefined> {
+  const name = shortcodeName(text);
+  if (name === undefined) return canonicalEmoji(text);
+  return (await hasEmoji(db, teamId, name)) ? text : undefined;
+}
+
+function withOneMore(message: MessageRow, emoji: string): ReactionSummary[] {
+  const summary = reactionsOf(message);
+  const used = summary.find((reaction) => reaction.emoji === emoji);
+  if (!used) return [...summary, { emoji, count: 1 }];
+  used.count++;
+  return summary;
+}
+
+function withOneLess(message: MessageRow, emoji: string): ReactionSummary[] {
+  return reactionsOf(message)
+    .map((reaction) => (reaction.emoji === emoji ? { emoji, count: reaction.count - 1 } : reaction))
+    .filter(({ count }) => count > 0);
+}
+
+function unfit(message: string): DomainError {
+  return invalid({ emoji: [message] });
+}

@@ -1,0 +1,36 @@
+import { Elysia } from "elysia";
+import type { ApiContext } from "../http/api.ts";
+import { nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { addReaction, removeReaction } from "./reactions.ts";
+
+/** `/channels/{channel}/messages/{message}/reactions/{emoji}` (specification part 4, reactions). */
+export function reactionRoutes({ database, authentication }: ApiContext) {
+  return new Elysia({ prefix: "/channels/:channel/messages/:message/reactions", tags: ["Reactions"] })
+    .use(authentication)
+    .put(
+      "/:emoji",
+      async ({ subject, params: { channel, message, emoji }, status }) => {
+        await database.write((tx) => addReaction(tx, subject, channel, message, emoji));
+        return status(204, undefined);
+      },
+      {
+        scope: "reactions:write",
+        parse: "none",
+        detail: { summary: "Add a reaction", description: "Adding it again changes nothing." },
+        response: { 204: nothing, ...refusalsOfInput },
+      },
+    )
+    .delete(
+      "/:emoji",
+      async ({ subject, params: { channel, message, emoji }, status }) => {
+        await database.write((tx) => removeReaction(tx, subject, channel, message, emoji));
+        return status(204, undefined);
+      },
+      {
+        scope: "reactions:write",
+        parse: "none",
+        detail: { summary: "Remove a reaction", description: "Removing one that is not there changes nothing." },
+        response: { 204: nothing, ...refusals },
+      },
+    );
+}

@@ -1,0 +1,24 @@
+import { and, eq } from "drizzle-orm";
+import type { Writing } from "../database/open.ts";
+import { reactions } from "../database/schema.ts";
+
+type Reaction = { messageId: string; emoji: string; userId: string };
+
+/** Adds the reaction unless it is there; whether it did. */
+export async function insertReaction(tx: Writing, reaction: Reaction, at: number): Promise<boolean> {
+  const added = await tx
+    .insert(reactions)
+    .values({ ...reaction, createdAt: at })
+    .onConflictDoNothing()
+    .returning({ emoji: reactions.emoji });
+  return added.length > 0;
+}
+
+/** Removes the reaction; whether it was there. */
+export async function deleteReaction(tx: Writing, { messageId, emoji, userId }: Reaction): Promise<boolean> {
+  const gone = await tx
+    .delete(reactions)
+    .where(and(eq(reactions.messageId, messageId), eq(reactions.emoji, emoji), eq(reactions.userId, userId)))
+    .returning({ emoji: reactions.emoji });
+  return gone.length > 0;
+}

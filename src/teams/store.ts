@@ -1,0 +1,27 @@
+import { asc, eq, or } from "drizzle-orm";
+import type { Reading, Writing } from "../database/open.ts";
+import { teams } from "../database/schema.ts";
+
+export type TeamRow = typeof teams.$inferSelect;
+
+/** Adds the team unless its slug is taken; whether it did. */
+export async function insertTeam(tx: Writing, row: TeamRow): Promise<boolean> {
+  const added = await tx.insert(teams).values(row).onConflictDoNothing().returning({ id: teams.id });
+  return added.length > 0;
+}
+
+export async function selectTeams(db: Reading): Promise<TeamRow[]> {
+  return await db.select().from(teams).orderBy(asc(teams.slug));
+}
+
+export async function selectTeamsNamed(db: Reading, reference: string): Promise<TeamRow[]> {
+  return await db
+    .select()
+    .from(teams)
+    .where(or(eq(teams.id, reference.toLowerCase()), eq(teams.slug, reference), eq(teams.name, reference)))
+    .orderBy(asc(teams.id));
+}
+
+export async function updateTeamName(tx: Writing, id: string, name: string, slug: string): Promise<void> {
+  await tx.update(teams).set({ name, slug }).where(eq(teams.id, id));
+}

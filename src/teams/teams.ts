@@ -1,0 +1,111 @@
+import { Type } from "@sinclair/typebox";
+import { record } from "../audit/audit.ts";
+import { addChannel } from "../channels/channels.ts";
+import type { ChannelRow } from "../channels/store.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { DomainError, invalid } from "../errors.ts";
+import { slugOf } from "../text.ts";
+import { nameLengthMax } from "../users/schemas.ts";
+import type { UserRow } from "../users/store.ts";
+import { createPerson } from "../users/users.ts";
+import { checkOf, Text } from "../validation.ts";
+import { insertTeam, selectTeams, selectTeamsNamed, type TeamRow, updateTeamName } from "./store.ts";
+
+/** A workspace as the command line shows one. */
+export type Team = { id: string; name: string; slug: string };
+
+const checkNewTeam = checkOf(
+  Type.Object({ name: Text({ maxLength: nameLengthMax, minLength: 1, isTrimmed: true, isName: true }) }),
+);
+
+/**
+ * Adds a team with its `#general`, and its first owner where one is named, who then is in `#general`.
+ * @throws DomainError `invalid` on `name` (taken, or without a letter or digit) or on the owner's name.
+ */
+export async function createTeam(
+  tx: Writing,
+  input: { name: string; owner?: string | undefined },
+  actor: string,
+): Promise<{ team: Team; owner: UserRow | undefined; general: ChannelRow }> {
+  const { name } = checkNewTeam(input);
+  const row: TeamRow = { id: Bun.randomUUIDv7(), name, slug: slugFor(name), createdAt: Date.now() };
+  if (!(await insertTeam(tx, row))) throw nameTaken(row.slug);
+  await record(tx, { teamId: row.id, actor, action: "team.created", target: `team:${row.id}`, details: { name } });
+
+  const owner =
+    input.owner === undefined
+      ? undefined
+      : await createPerson(tx, row.id, { name: input.owner, role: "owner" }, actor);
+  const general = await addChannel(tx, {
+    teamId: row.id,
+    name: "general",
+    visibility: "public",
+    topic: null,
+    isGeneral: true,
+    members: owner ? [owner.id] : [],
+    createdBy: owner?.id ?? null,
+  });
+  return { team: teamResource(row), owner, general };
+}
+
+/** Every team of the workspace by slug. */
+export async function listTeams(db: Reading): Promise<Team[]> {
+  return (await selectTeams(db)).map(teamResource);
+}
+
+/**
+ * Renames a team; its slug follows.
+ * @throws DomainError `invalid` on `name`.
+ */
+export async function renameTeam(tx: Writing, team: Team, input: { name: string }, actor: string): Promise<Team> {
+  const { name } = checkNewTeam(input);
+  const slug = slugFor(name);
+  if ((await selectTeamsNamed(tx, slug)).some((other) => other.slug === slug && other.id !== team.id)) {
+    throw nameTaken(slug);
+  }
+  await updateTeamName(tx, team.id, name, slug);
+  await record(tx, {
+    teamId: team.id,
+    actor,
+    action: "team.renamed",
+    target: `team:${team.id}`,
+    details: { from: team.name, to: name },
+  });
+  return { id: team.id, name, slug };
+}
+
+/**
+ * The team that is meant by an id, slug or name; without one, the only team there is.
+ * @throws DomainError `not_found`; `usage` when there are several and none is named; `conflict` for a shared name.
+ */
+export async function getTeamNamed(db: Reading, reference: string | undefined): Promise<Team> {
+  const found = reference === undefined ? await selectTeams(db) : await selectTeamsNamed(db, reference);
+  const [only] = found;
+  if (!only) {
+    throw reference === undefined
+      ? new DomainError("not_found", "There is no team yet. Make one with: parley init --team NAME --owner NAME")
+      : new DomainError("not_found", `There is no team ${JSON.stringify(reference)}.`);
+  }
+  if (found.length > 1 && reference === undefined) {
+    throw new DomainError("usage", `There are several teams: say --team ${found.map((team) => team.slug).join(" or --team ")}`);
+  }
+  if (found.length > 1) {
+    const ids = found.map((team) => team.id).join(", ");
+    throw new DomainError("conflict", `Several teams are called ${JSON.stringify(reference)}; name one by id: ${ids}`);
+  }
+  return teamResource(only);
+}
+
+function teamResource({ id, name, slug }: TeamRow): Team {
+  return { id, name, slug };
+}
+
+function slugFor(name: string): string {
+  const slug = slugOf(name);
+  if (slug === "") throw invalid({ name: ["The name field must contain a letter or a digit."] });
+  return slug;
+}
+
+function nameTaken(slug: string): DomainError {
+  return invalid({ name: [`There is a team with the slug ${slug} already.`] });
+}

@@ -1,0 +1,19 @@
+/** Every scope that a token can be granted, in the order of the specification's part 5. */
+export const scopes = [
+  "channels:read",
+  "channels:write",
+  "messages:read",
+  "messages:write",
+  "reactions:write",
+  "members:read",
+  "members:write",
+  "webhooks:read",
+  "webhooks:write",
+] as const;
+
+export type Scope = (typeof scopes)[number];
+
+/** Whether the text names a scope. */
+export function isScope(text: string): text is Scope {
+  return (scopes as readonly string[]).includes(text);
+}

@@ -1,0 +1,76 @@
+import { and, desc, eq, isNull, sql } from "drizzle-orm";
+import type { Reading, Writing } from "../database/open.ts";
+import { prepared } from "../database/prepared.ts";
+import { tokens, users } from "../database/schema.ts";
+
+export type TokenRow = typeof tokens.$inferSelect;
+
+export async function insertToken(tx: Writing, row: TokenRow): Promise<void> {
+  await tx.insert(tokens).values(row);
+}
+
+const byHash = prepared((db) =>
+  db
+    .select({
+      id: tokens.id,
+      scopes: tokens.scopes,
+      expiresAt: tokens.expiresAt,
+      lastUsedAt: tokens.lastUsedAt,
+      userId: users.id,
+      teamId: users.teamId,
+      userName: users.name,
+      userType: users.type,
+      role: users.role,
+    })
+    .from(tokens)
+    .innerJoin(users, eq(users.id, tokens.userId))
+    .where(and(eq(tokens.hash, sql.placeholder("hash")), isNull(tokens.revokedAt), isNull(users.deactivatedAt)))
+    .prepare(),
+);
+
+/** The token that is not revoked and whose user is active, with that user. Expiry is for the caller to judge. */
+export async function selectUsableToken(db: Reading, hash: string) {
+  const [row] = await byHash(db).execute({ hash });
+  return row;
+}
+
+const touch = prepared((db) =>
+  db
+    .update(tokens)
+    .set({ lastUsedAt: sql`${sql.placeholder("at")}` })
+    .where(eq(tokens.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+export async function updateLastUsed(tx: Writing, id: string, at: number): Promise<void> {
+  await touch(tx).execute({ id, at });
+}
+
+export async function selectTokens(db: Reading, teamId: string) {
+  return await db
+    .select({ token: tokens, userName: users.name, userType: users.type })
+    .from(tokens)
+    .innerJoin(users, eq(users.id, tokens.userId))
+    .where(and(eq(tokens.teamId, teamId), isNull(tokens.revokedAt)))
+    .orderBy(desc(tokens.createdAt), desc(tokens.id));
+}
+
+/** Revokes one token of the team; the row as it now is, or undefined when there is no such live token. */
+export async function revokeTokenRow(tx: Writing, teamId: string, id: string, at: number): Promise<TokenRow | undefined> {
+  const [row] = await tx
+    .update(tokens)
+    .set({ revokedAt: at })
+    .where(and(eq(tokens.id, id), eq(tokens.teamId, teamId), isNull(tokens.revokedAt)))
+    .returning();
+  return row;
+}
+
+/** Revokes what the user holds; how many there were. */
+export async function revokeTokensOfUser(tx: Writing, userId: string, at: number): Promise<number> {
+  const rows = await tx
+    .update(tokens)
+    .set({ revokedAt: at })
+    .where(and(eq(tokens.userId, userId), isNull(tokens.revokedAt)))
+    .returning({ id: tokens.id });
+  return rows.length;
+}

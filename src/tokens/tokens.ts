@@ -1,0 +1,129 @@
+import { record } from "../audit/audit.ts";
+import type { Database, Reading, Writing } from "../database/open.ts";
+import { invalid, notFound } from "../errors.ts";
+import type { Subject } from "../subject.ts";
+import { timestamp } from "../timestamp.ts";
+import type { UserRow } from "../users/store.ts";
+import { isScope, type Scope } from "./scopes.ts";
+import { hashOf, isSecretText, newSecret, shownPrefix } from "./secret-text.ts";
+import { insertToken, revokeTokenRow, selectTokens, selectUsableToken, type TokenRow, updateLastUsed } from "./store.ts";
+
+/** A token as lists show it: never the secret itself. */
+export type Token = {
+  id: string;
+  name: string;
+  kind: "bot" | "pat";
+  user: { id: string; name: string; type: "human" | "bot" };
+  scopes: Scope[];
+  /** The first characters of the secret. */
+  prefix: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  created_at: string;
+};
+
+/** What a valid token lets a request do. */
+export type Grant = { tokenId: string; subject: Subject; scopes: ReadonlySet<string> };
+
+const minuteMs = 60_000;
+
+/**
+ * Mints a token that acts as the user, and returns it with its secret, which exists only here and is shown once.
+ * `expiresAt` is milliseconds since 1970, null for never.
+ * @throws DomainError `invalid` on `scopes` that are empty or unknown, or on an expiry that has passed.
+ */
+export async function createToken(
+  tx: Writing,
+  user: UserRow,
+  input: { name: string; scopes: readonly string[]; expiresAt: number | null },
+  actor: string,
+): Promise<Token & { token: string }> {
+  const granted = [...new Set(input.scopes)];
+  const unknown = granted.find((scope) => !isScope(scope));
+  if (granted.length === 0) throw invalid({ scopes: ["A token needs at least one scope."] });
+  if (unknown !== undefined) throw invalid({ scopes: [`There is no scope ${unknown}.`] });
+  const now = Date.now();
+  if (input.expiresAt !== null && input.expiresAt <= now) throw invalid({ expires: ["The expiry lies in the past."] });
+
+  const prefix = user.type === "bot" ? "ply_bot_" : "ply_pat_";
+  const secret = newSecret(prefix);
+  const row: TokenRow = {
+    id: Bun.randomUUIDv7(),
+    teamId: user.teamId,
+    userId: user.id,
+    name: input.name,
+    prefix: shownPrefix(secret, prefix),
+    hash: hashOf(secret),
+    scopes: granted.join(" "),
+    expiresAt: input.expiresAt,
+    lastUsedAt: null,
+    revokedAt: null,
+    createdAt: now,
+  };
+  await insertToken(tx, row);
+  await record(tx, {
+    teamId: user.teamId,
+    actor,
+    action: "token.created",
+    target: `token:${row.id}`,
+    details: { name: row.name, user: user.name, scopes: granted },
+  });
+  return { ...tokenResource(row, user), token: secret };
+}
+
+/** The team's live tokens, newest first. */
+export async function listTokens(db: Reading, teamId: string): Promise<Token[]> {
+  const rows = await selectTokens(db, teamId);
+  return rows.map(({ token, userName, userType }) =>
+    tokenResource(token, { id: token.userId, name: userName, type: userType }),
+  );
+}
+
+/**
+ * Revokes a token: it is refused from the next request on.
+ * @throws DomainError `not_found` when the team has no such live token.
+ */
+export async function revokeToken(tx: Writing, teamId: string, id: string, actor: string): Promise<{ id: string }> {
+  const row = await revokeTokenRow(tx, teamId, id.toLowerCase(), Date.now());
+  if (!row) throw notFound("token");
+  await record(tx, { teamId, actor, action: "token.revoked", target: `token:${row.id}`, details: { name: row.name } });
+  return { id: row.id };
+}
+
+/**
+ * What the token lets its bearer do, or undefined when it is malformed, unknown, revoked, expired, or its user is gone.
+ * The token is looked up by its hash, so no comparison depends on its characters. Notes the use, to the minute,
+ * without making the request wait for it.
+ */
+export async function authenticate(db: Database, token: string, now = Date.now()): Promise<Grant | undefined> {
+  if (!isSecretText(token)) return undefined;
+  const row = await selectUsableToken(db.read, hashOf(token));
+  if (!row || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;
+  noteUse(db, row, now);
+  return {
+    tokenId: row.id,
+    subject: { id: row.userId, teamId: row.teamId, name: row.userName, type: row.userType, role: row.role },
+    scopes: new Set(row.scopes.split(" ")),
+  };
+}
+
+function noteUse(db: Database, token: { id: string; lastUsedAt: number | null }, now: number): void {
+  const minute = now - (now % minuteMs);
+  if (token.lastUsedAt !== null && token.lastUsedAt >= minute) return;
+  // A use that cannot be noted is no reason to refuse the request.
+  db.write((tx) => updateLastUsed(tx, token.id, minute)).catch(() => {});
+}
+
+function tokenResource(row: TokenRow, user: Token["user"]): Token {
+  return {
+    id: row.id,
+    name: row.name,
+    kind: user.type === "bot" ? "bot" : "pat",
+    user: { id: user.id, name: user.name, type: user.type },
+    scopes: row.scopes.split(" ").filter(isScope),
+    prefix: row.prefix,
+    expires_at: timestamp(row.expiresAt),
+    last_used_at: timestamp(row.lastUsedAt),
+    created_at: timestamp(row.createdAt),
+  };
+}

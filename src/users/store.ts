@@ -1,0 +1,77 @@
+import { and, asc, eq, isNull, or, sql } from "drizzle-orm";
+import type { Reading, Writing } from "../database/open.ts";
+import { prepared } from "../database/prepared.ts";
+import { users } from "../database/schema.ts";
+import type { Role } from "../subject.ts";
+
+export type UserRow = typeof users.$inferSelect;
+
+export async function insertUser(tx: Writing, row: UserRow): Promise<void> {
+  await tx.insert(users).values(row);
+}
+
+const byId = prepared((db) =>
+  db
+    .select()
+    .from(users)
+    .where(and(eq(users.teamId, sql.placeholder("teamId")), eq(users.id, sql.placeholder("id"))))
+    .prepare(),
+);
+
+export async function selectUser(db: Reading, teamId: string, id: string): Promise<UserRow | undefined> {
+  const [row] = await byId(db).execute({ teamId, id });
+  return row;
+}
+
+/** The active users of the team, or all with `all`, of one type or both. */
+export async function selectUsers(
+  db: Reading,
+  teamId: string,
+  filter: { type?: "human" | "bot"; all?: boolean },
+): Promise<UserRow[]> {
+  return await db
+    .select()
+    .from(users)
+    .where(
+      and(
+        eq(users.teamId, teamId),
+        filter.type === undefined ? undefined : eq(users.type, filter.type),
+        filter.all ? undefined : isNull(users.deactivatedAt),
+      ),
+    )
+    .orderBy(asc(users.name), asc(users.id));
+}
+
+/** Every user of the team whose id or exact name is `reference`. */
+export async function selectUsersNamed(db: Reading, teamId: string, reference: string): Promise<UserRow[]> {
+  return await db
+    .select()
+    .from(users)
+    .where(and(eq(users.teamId, teamId), or(eq(users.id, reference.toLowerCase()), eq(users.name, reference))))
+    .orderBy(asc(users.id));
+}
+
+export async function updateRole(tx: Writing, id: string, role: Role): Promise<void> {
+  await tx.update(users).set({ role }).where(eq(users.id, id));
+}
+
+export async function updateDeactivatedAt(tx: Writing, id: string, at: number | null): Promise<void> {
+  await tx.update(users).set({ deactivatedAt: at }).where(eq(users.id, id));
+}
+
+/** An active owner of the team other than the given one, where there is one. */
+export async function selectOtherOwner(db: Reading, teamId: string, id: string): Promise<UserRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(users)
+    .where(
+      and(
+        eq(users.teamId, teamId),
+        eq(users.role, "owner"),
+        isNull(users.deactivatedAt),
+        sql`${users.id} <> ${id}`,
+      ),
+    )
+    .limit(1);
+  return row;
+}

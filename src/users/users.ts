@@ -1,0 +1,179 @@
+import { record } from "../audit/audit.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { DomainError, forbidden, invalid, notFound } from "../errors.ts";
+import { type Role, roles, type Subject } from "../subject.ts";
+import { revokeTokensOfUser } from "../tokens/store.ts";
+import { checkOf } from "../validation.ts";
+import { NewUser, type User } from "./schemas.ts";
+import {
+  insertUser,
+  selectOtherOwner,
+  selectUser,
+  selectUsers,
+  selectUsersNamed,
+  updateDeactivatedAt,
+  updateRole,
+  type UserRow,
+} from "./store.ts";
+
+/** A person as the command line shows one; the API shows `id`, `name` and `type` only. */
+export type Person = User & { role: Role; active: boolean; email: string | null };
+
+const checkNewUser = checkOf(NewUser);
+// Not a judge of addresses: it catches a name in the place of an address.
+const emailShape = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
+
+/**
+ * Adds a human to the team.
+ * @throws DomainError `invalid` on `name`, `role` or `email`.
+ */
+export async function createPerson(
+  tx: Writing,
+  teamId: string,
+  input: { name: string; role: string; email?: string | undefined },
+  actor: string,
+): Promise<UserRow> {
+  const { name } = checkNewUser(input);
+  const role = checkRole(input.role);
+  if (input.email !== undefined && !emailShape.test(input.email)) {
+    throw invalid({ email: ["The email field must be an e-mail address."] });
+  }
+  const row = await addUser(tx, { teamId, type: "human", name, role, email: input.email ?? null });
+  await record(tx, { teamId, actor, action: "user.created", target: `user:${row.id}`, details: { name, role } });
+  return row;
+}
+
+/** Adds a bot or a human as given, without a word in the audit log: for those who write their own. */
+export async function addUser(
+  tx: Writing,
+  user: Pick<UserRow, "teamId" | "type" | "name" | "role" | "email">,
+): Promise<UserRow> {
+  const row: UserRow = { ...user, id: Bun.randomUUIDv7(), deactivatedAt: null, createdAt: Date.now() };
+  await insertUser(tx, row);
+  return row;
+}
+
+/** The team's humans by name, those who were deactivated included. */
+export async function listPeople(db: Reading, teamId: string): Promise<Person[]> {
+  return (await selectUsers(db, teamId, { type: "human", all: true })).map(personResource);
+}
+
+/**
+ * Gives a human another role.
+ * @throws DomainError `invalid` on `role`; `forbidden` when the team would be left without an owner.
+ */
+export async function setRole(tx: Writing, person: UserRow, role: string, actor: string): Promise<Person> {
+  refuseBot(person);
+  const next = checkRole(role);
+  if (person.role === "owner" && next !== "owner") await refuseLastOwner(tx, person);
+  await updateRole(tx, person.id, next);
+  await record(tx, {
+    teamId: person.teamId,
+    actor,
+    action: "user.role_set",
+    target: `user:${person.id}`,
+    details: { name: person.name, from: person.role, to: next },
+  });
+  return personResource({ ...person, role: next });
+}
+
+/**
+ * Deactivates a human: every token stops with the next request, messages keep their author. Again changes nothing.
+ * @throws DomainError `forbidden` for the team's last owner.
+ */
+export async function deactivate(tx: Writing, person: UserRow, actor: string): Promise<Person> {
+  refuseBot(person);
+  if (person.deactivatedAt !== null) return personResource(person);
+  if (person.role === "owner") await refuseLastOwner(tx, person);
+  const tokensRevoked = await silence(tx, person);
+  await record(tx, {
+    teamId: person.teamId,
+    actor,
+    action: "user.deactivated",
+    target: `user:${person.id}`,
+    details: { name: person.name, tokens_revoked: tokensRevoked },
+  });
+  return personResource({ ...person, deactivatedAt: Date.now() });
+}
+
+/** Brings a deactivated human back, with the same memberships; the tokens that were revoked stay revoked. */
+export async function reactivate(tx: Writing, person: UserRow, actor: string): Promise<Person> {
+  refuseBot(person);
+  if (person.deactivatedAt === null) return personResource(person);
+  await updateDeactivatedAt(tx, person.id, null);
+  await record(tx, {
+    teamId: person.teamId,
+    actor,
+    action: "user.reactivated",
+    target: `user:${person.id}`,
+    details: { name: person.name },
+  });
+  return personResource({ ...person, deactivatedAt: null });
+}
+
+/** Ends what a user can do from the next request on; returns how many tokens that revoked. */
+export async function silence(tx: Writing, user: UserRow): Promise<number> {
+  const now = Date.now();
+  await updateDeactivatedAt(tx, user.id, now);
+  return await revokeTokensOfUser(tx, user.id, now);
+}
+
+/**
+ * The one user that a person at the command line means by an id or a name; active ones come first.
+ * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
+ */
+export async function getUserNamed(
+  db: Reading,
+  teamId: string,
+  reference: string,
+  type?: "human" | "bot",
+): Promise<UserRow> {
+  const what = type === "bot" ? "bot" : type === "human" ? "person" : "user";
+  const named = (await selectUsersNamed(db, teamId, reference)).filter((user) => !type || user.type === type);
+  const active = named.filter((user) => user.deactivatedAt === null);
+  const meant = active.length > 0 ? active : named;
+  const [only] = meant;
+  if (!only) throw new DomainError("not_found", `There is no ${what} ${JSON.stringify(reference)}.`);
+  if (meant.length > 1) {
+    const ids = meant.map((user) => user.id).join(", ");
+    throw new DomainError("conflict", `Several users are called ${JSON.stringify(reference)}; name one by id: ${ids}`);
+  }
+  return only;
+}
+
+/** @throws DomainError `not_found` when the team has no user of this id. */
+export async function getUser(db: Reading, teamId: string, id: string): Promise<UserRow> {
+  const row = await selectUser(db, teamId, id.toLowerCase());
+  if (!row) throw notFound("user");
+  return row;
+}
+
+/** The user as the API shows it. */
+export function userResource({ id, name, type }: Pick<UserRow, "id" | "name" | "type">): User {
+  return { id, name, type };
+}
+
+/** The human as the command line shows it. */
+export function personResource(row: UserRow): Person {
+  return { ...userResource(row), role: row.role ?? "member", active: row.deactivatedAt === null, email: row.email };
+}
+
+/** The user as the one that a request acts as. */
+export function subjectOf({ id, teamId, name, type, role }: UserRow): Subject {
+  return { id, teamId, name, type, role };
+}
+
+function checkRole(role: string): Role {
+  const known = roles.find((word) => word === role);
+  if (known === undefined) throw invalid({ role: [`The role field must be one of: ${roles.join(", ")}.`] });
+  return known;
+}
+
+function refuseBot(user: UserRow): void {
+  if (user.type === "bot") throw forbidden(`${user.name} is a bot; a bot has no role and is deleted, not deactivated.`);
+}
+
+async function refuseLastOwner(tx: Writing, person: UserRow): Promise<void> {
+  if (await selectOtherOwner(tx, person.teamId, person.id)) return;
+  throw forbidden(`${person.name} is the team's last owner. Make somebody else an owner first.`);
+}
