@@ -27,8 +27,12 @@ const reportFile = join(reportFolder, "junit.xml");
 const tests = await run(["bun", "run", "test", "--reporter=junit", `--reporter-outfile=${reportFile}`]);
 const counts = testCounts(reportFile);
 rmSync(reportFolder, { recursive: true });
-// The tests ended badly though no single test did: an error outside of any test, a crash, or nothing to run.
-if (counts.failed === 0 && (!tests.ok || counts.passed === 0)) counts.failed = 1;
+if (counts.failed === 0 && (!tests.ok || counts.passed === 0)) {
+  console.error(
+    "No test failed by itself: there was an error outside of the tests, a crash, or nothing to run.",
+  );
+  counts.failed = 1;
+}
 passed += counts.passed;
 failed += counts.failed;
 report("tests", counts.failed === 0, tests.seconds);

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import packageFile from "../package.json" with { type: "json" };
+
+const project = join(import.meta.dir, "..");
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parley-install-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Runs a program to its end. `env` is all that it gets to see of the environment. */
+async function run(command: string[], env: Record<string, string | undefined>) {
+  const child = Bun.spawn(command, { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const [stdout, stderr, status] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  return { stdout, stderr, status };
+}
+
+/** The caller's PATH without Bun: a folder that has it is replaced by links to all else that is in it. */
+async function pathWithoutBun(): Promise<string> {
+  const folders = (process.env.PATH ?? "").split(":").filter((entry) => entry !== "");
+  const without = folders.map(async (original, index) => {
+    if (!existsSync(join(original, "bun"))) return original;
+    const mirror = join(folder, `path-${index}`);
+    await mkdir(mirror);
+    const names = (await readdir(original)).filter((name) => name !== "bun" && name !== "bunx");
+    await Promise.all(names.map((name) => symlink(join(original, name), join(mirror, name))));
+    return mirror;
+  });
+  return (await Promise.all(without)).join(":");
+}
+
+/** A home folder that is empty but for where this machine gets its packages from. */
+async function freshHome(): Promise<string> {
+  const home = join(folder, "home");
+  await mkdir(home);
+  for (const settings of [".npmrc", ".bunfig.toml"]) {
+    if (existsSync(join(homedir(), settings))) await symlink(join(homedir(), settings), join(home, settings));
+  }
+  return home;
+}
+
+describe("install.sh", () => {
+  test(
+    "installs parley in an empty home without Bun, and replaces it while it runs",
+    async () => {
+      const clone = join(folder, "clone");
+      const leftOut = [".git", ".bun", "node_modules", "dist"];
+      await cp(project, clone, { recursive: true, filter: (path) => !leftOut.includes(basename(path)) });
+      const env = { ...process.env, HOME: await freshHome(), PATH: await pathWithoutBun() };
+      const prefix = join(folder, "prefix");
+      const parley = join(prefix, "bin", "parley");
+      const install = [join(clone, "install.sh"), "--prefix", prefix];
+
+      const first = await run(install, env);
+      expect(first).toMatchObject({ status: 0, stderr: expect.stringContaining("Fetching Bun") });
+      expect(first.stdout).toContain(`Installed ${parley}, version ${packageFile.version}.`);
+      expect(first.stdout).toContain(`export PATH="${prefix}/bin:$PATH"`);
+      expect(await run([parley, "--version"], env)).toMatchObject({
+        status: 0,
+        stdout: `${packageFile.version}\n`,
+      });
+
+      // As plain Bun, the installed binary runs for as long as its standard input is open.
+      const running = Bun.spawn([parley, "-e", "process.stdin.pipe(process.stdout)"], {
+        env: { ...env, BUN_BE_BUN: "1" },
+        stdin: "pipe",
+        stdout: "pipe",
+      });
+      const second = await run(install, { ...env, PATH: `${prefix}/bin:${env.PATH}` });
+      expect(second).toMatchObject({ status: 0, stderr: "" });
+      expect(second.stdout).toContain(`Replaced ${parley} with version ${packageFile.version}.`);
+      expect(second.stdout).not.toContain("export PATH");
+      expect(await readdir(join(prefix, "bin"))).toEqual(["parley"]);
+      await running.stdin.write("still here");
+      await running.stdin.end();
+      expect(await running.stdout.text()).toBe("still here");
+      expect(await run([parley, "--version"], env)).toMatchObject({
+        status: 0,
+        stdout: `${packageFile.version}\n`,
+      });
+    },
+    { timeout: 180_000 },
+  );
+
+  test("prints its usage for --help", async () => {
+    const { status, stdout } = await run([join(project, "install.sh"), "--help"], process.env);
+    expect(status).toBe(0);
+    expect(stdout).toStartWith("Usage: ./install.sh [--prefix DIR]");
+  });
+
+  test("refuses an option that it does not know, and a prefix without a folder", async () => {
+    for (const wrong of [["--prefx", folder], ["--prefix"]]) {
+      const { status, stderr } = await run([join(project, "install.sh"), ...wrong], process.env);
+      expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(wrong[0] ?? "") });
+    }
+  });
+
+  test("names --prefix as the way out where the folder cannot be made", async () => {
+    const file = join(folder, "a-file");
+    await writeFile(file, "");
+    const { status, stderr } = await run([join(project, "install.sh"), "--prefix", file], process.env);
+    expect(status).toBe(1);
+    expect(stderr).toContain(`${file}/bin cannot be written to.`);
+    expect(stderr).toContain("--prefix DIR");
+  });
+});
+
+describe("find-bun.sh", () => {
+  /** Runs it in a clone of its own, where PATH has a bun that calls itself `version`, and neither npm nor curl. */
+  async function findBun(version: string) {
+    const clone = await mkdtemp(join(folder, "clone-"));
+    const bin = join(clone, "bin");
+    await mkdir(bin);
+    for (const name of ["sh", "dirname", "awk", "mkdir", "mktemp", "rm"]) {
+      await symlink(Bun.which(name) ?? name, join(bin, name));
+    }
+    await writeFile(join(bin, "bun"), `#!/bin/sh\necho ${version}\n`);
+    await chmod(join(bin, "bun"), 0o755);
+    await cp(join(project, "scripts/find-bun.sh"), join(clone, "scripts/find-bun.sh"));
+    return { bun: join(bin, "bun"), ...(await run([join(clone, "scripts/find-bun.sh")], { PATH: bin })) };
+  }
+
+  test("takes the Bun on the PATH when it is new enough", async () => {
+    for (const version of ["1.4.5", "1.4.6-canary.2", "1.10.0", "2.0.0"]) {
+      const { bun, stdout, status } = await findBun(version);
+      expect({ version, stdout, status }).toEqual({ version, stdout: `${bun}\n`, status: 0 });
+    }
+  });
+
+  test("passes over an older Bun, and says what to install where none can be fetched", async () => {
+    for (const version of ["1.4.4", "0.9.9", "nonsense"]) {
+      const { stdout, stderr, status } = await findBun(version);
+      expect({ version, stdout, status }).toEqual({ version, stdout: "", status: 1 });
+      expect(stderr).toContain("Bun 1.4.5 or newer");
+      expect(stderr).toContain("Install it (https://bun.sh), or npm, or curl");
+    }
+  });
+});
