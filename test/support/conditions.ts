@@ -1,0 +1,21 @@
+/** How often a condition is looked at. */
+const pauseMs = 5;
+
+/**
+ * Waits until `condition` returns something truthy, and returns that. A test waits on what it expects and never for a
+ * span of time.
+ * @throws when it has not happened after `timeout_ms`, naming `what`.
+ */
+export async function until<Value>(
+  what: string,
+  condition: () => Value | Promise<Value>,
+  { timeout_ms = 5_000 }: { timeout_ms?: number } = {},
+): Promise<NonNullable<Value>> {
+  const deadline = performance.now() + timeout_ms;
+  while (true) {
+    const value = await condition();
+    if (value) return value;
+    if (performance.now() > deadline) throw new Error(`Not after ${timeout_ms} ms: ${what}.`);
+    await Bun.sleep(pauseMs);
+  }
+}

@@ -1,0 +1,161 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "./conditions.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** The compiled program, which is what people get: a bundle can break what the sources do well. */
+export const parley = join(import.meta.dir, "..", "..", "dist", "parley");
+
+/** What a test server is told before what the test adds: the rate limit does not slow down a test that is not about it. */
+const defaultEnvironment = { INTEGRATIONS_API_RATE_LIMIT: "1000000", PARLEY_LOG_LEVEL: "info" };
+
+type ServeProcess = ReturnType<typeof spawnServe>;
+
+/** The compiled server as a child process, for one test: `await using server = await startServer()`. */
+export class TestServer implements AsyncDisposable {
+  readonly dataDir: string;
+  readonly #environment: Record<string, string>;
+  readonly #folder: Disposable | undefined;
+  readonly #log: string[] = [];
+  #child: ServeProcess | undefined;
+  #url = "";
+
+  constructor(dataDir: string, environment: Record<string, string>, folder: Disposable | undefined) {
+    this.dataDir = dataDir;
+    this.#environment = environment;
+    this.#folder = folder;
+  }
+
+  /** Where it listens, which is another port after each start. */
+  get url(): string {
+    return this.#url;
+  }
+
+  get pid(): number {
+    return this.#running().pid;
+  }
+
+  /** Starts it on its folder and returns when it has said where it listens. */
+  async start(): Promise<void> {
+    if (!existsSync(parley)) throw new Error(`There is no ${parley}: run "bun run build" first.`);
+    const child = spawnServe(this.dataDir, this.#environment);
+    this.#child = child;
+    const endOfLog = this.#collectLog(child.stderr);
+    const first = await firstLine(child.stdout);
+    const said = first === undefined ? undefined : (parseObject(first).data as { url?: unknown } | undefined);
+    if (typeof said?.url !== "string") {
+      this.#child = undefined;
+      child.kill("SIGKILL");
+      await endOfLog;
+      throw new Error(`The server did not start. It said: ${[first, ...this.#log].join("\n")}`);
+    }
+    this.#url = said.url;
+  }
+
+  /** Stops it as an operator would, with SIGTERM, and returns its exit status. */
+  async stop(): Promise<number> {
+    return await this.#end("SIGTERM");
+  }
+
+  /** Ends it in the middle of whatever it does, as a crash would. */
+  async kill9(): Promise<void> {
+    await this.#end("SIGKILL");
+  }
+
+  /** Starts it again on the same folder, after stopping it where it still runs. */
+  async restart(): Promise<void> {
+    if (this.#child) await this.stop();
+    await this.start();
+  }
+
+  /** What it has written to standard error so far, over all its starts, line by line. */
+  logLines(): readonly string[] {
+    return this.#log;
+  }
+
+  /** The first line of its log that `isWanted` accepts, waited for: a line may be written after the answer is sent. */
+  async logLine(isWanted: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
+    return await until("the log holds such a line", () => this.#log.map(parseObject).find(isWanted));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child) await this.kill9();
+    this.#folder?.[Symbol.dispose]();
+  }
+
+  #running(): ServeProcess {
+    if (!this.#child) throw new Error("The server is not running.");
+    return this.#child;
+  }
+
+  async #end(signal: "SIGTERM" | "SIGKILL"): Promise<number> {
+    const child = this.#running();
+    child.kill(signal);
+    const status = await child.exited;
+    this.#child = undefined;
+    return status;
+  }
+
+  async #collectLog(stream: ReadableStream<Uint8Array>): Promise<void> {
+    for await (const line of linesOf(stream)) this.#log.push(line);
+  }
+}
+
+/**
+ * Starts a server on `dataDir`, which stays when it is done, or else on a new folder, which does not. `environment`
+ * adds to the settings of every test server and is all that the program sees of the environment.
+ * @throws when it does not start, with what it said.
+ */
+export async function startServer(
+  options: { dataDir?: string; environment?: Record<string, string> } = {},
+): Promise<TestServer> {
+  const folder = options.dataDir === undefined ? temporaryFolder() : undefined;
+  const dataDir = options.dataDir ?? folder?.path ?? "";
+  const server = new TestServer(dataDir, { ...defaultEnvironment, ...options.environment }, folder);
+  try {
+    await server.start();
+  } catch (error) {
+    await server[Symbol.asyncDispose]();
+    throw error;
+  }
+  return server;
+}
+
+function spawnServe(dataDir: string, env: Record<string, string>) {
+  const child = Bun.spawn([parley, "serve", "--port", "0", "--data-dir", dataDir, "--json"], {
+    env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  // A test that is cut off by its time limit disposes of nothing.
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  void child.exited.then(() => process.off("exit", kill));
+  return child;
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  for await (const line of linesOf(stream)) return line;
+  return undefined;
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const part of stream) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
+
+function parseObject(line: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
