@@ -57,6 +57,8 @@ CREATE TABLE messages (
   body            text NOT NULL,
   username        text,
   icon_url        text,
+  -- Which incoming webhook posted it, where one did.
+  incoming_webhook_id text,
   client_uuid     text,
   reply_to_id     text REFERENCES messages (id),
   thread_root_id  text REFERENCES messages (id),

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "./errors.ts";
+import { parseKey } from "./secrets/key.ts";
 
 /** How a setting is read from text; undefined for what it does not take. */
 type Setting<Value> = {
@@ -8,6 +9,8 @@ type Setting<Value> = {
   takes: string;
   parse: (text: string) => Value | undefined;
   fallback: Value;
+  /** Whether its value must not be shown. */
+  isSecret?: boolean;
 };
 
 const truth = { takes: "true or false", parse: parseTruth };
@@ -16,6 +19,24 @@ const truth = { takes: "true or false", parse: parseTruth };
 const settings = {
   integrationsEnabled: { name: "INTEGRATIONS_ENABLED", ...truth, fallback: true },
   apiRateLimit: { name: "INTEGRATIONS_API_RATE_LIMIT", ...wholeNumber(1, 1_000_000_000), fallback: 60 },
+  ingestRateLimit: { name: "INTEGRATIONS_INGEST_RATE_LIMIT", ...wholeNumber(1, 1_000_000_000), fallback: 60 },
+  webhooksMaxAttempts: { name: "WEBHOOKS_MAX_ATTEMPTS", ...wholeNumber(1, 12), fallback: 5 },
+  /** In seconds, from connecting to the last header. */
+  webhooksTimeout: { name: "WEBHOOKS_TIMEOUT", ...seconds(0.1, 300), fallback: 5 },
+  /** In seconds, before the second attempt; six times as long before each one after. */
+  webhooksBackoffBase: { name: "WEBHOOKS_BACKOFF_BASE", ...seconds(0.001, 86_400), fallback: 10 },
+  webhooksDisableAfter: { name: "WEBHOOKS_DISABLE_AFTER", ...wholeNumber(1, 1_000_000_000), fallback: 5 },
+  /** 0 keeps every attempt for ever. */
+  webhooksRetentionDays: { name: "WEBHOOKS_DELIVERY_RETENTION_DAYS", ...wholeNumber(0, 36_500), fallback: 30 },
+  webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...truth, fallback: true },
+  /** Empty: the key file in the data folder. */
+  secretKey: {
+    name: "PARLEY_SECRET_KEY",
+    takes: "32 bytes in base64 or hex",
+    parse: (text: string) => (parseKey(text) ? text : undefined),
+    fallback: "",
+    isSecret: true,
+  },
   host: { name: "PARLEY_HOST", takes: "an address to listen on", parse: (text: string) => text, fallback: "127.0.0.1" },
   port: { name: "PARLEY_PORT", ...wholeNumber(0, 65_535), fallback: 8080 },
   /** Empty: made from the host and the port. */
@@ -30,6 +51,9 @@ const settings = {
 export type Config = { [Key in keyof typeof settings]: (typeof settings)[Key]["fallback"] };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment that this process was started with; whoever needs it is given it. */
+export const processEnvironment: Environment = process.env;
 
 /**
  * The data folder: the flag, else `PARLEY_DATA_DIR`, else `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
@@ -59,7 +83,8 @@ export function readConfig(
   for (const [key, setting] of Object.entries(settings) as Array<[keyof Config, Setting<unknown>]>) {
     const text = flags[key] ?? (environment[setting.name] || undefined) ?? file.get(tomlKey(setting.name));
     const value = text === undefined ? setting.fallback : setting.parse(text);
-    if (value === undefined) problems.push(`${setting.name} is ${JSON.stringify(text)}; it takes ${setting.takes}.`);
+    const shown = setting.isSecret ? "set to something else" : JSON.stringify(text);
+    if (value === undefined) problems.push(`${setting.name} is ${shown}; it takes ${setting.takes}.`);
     config[key] = value;
   }
   if (problems.length > 0) throw new DomainError("invalid", problems.join("\n"));
@@ -100,6 +125,16 @@ function wholeNumber(least: number, most: number) {
     takes: `a whole number from ${least} to ${most}`,
     parse: (text: string): number | undefined => {
       const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= least && value <= most ? value : undefined;
+    },
+  };
+}
+
+function seconds(least: number, most: number) {
+  return {
+    takes: `a number of seconds from ${least} to ${most}`,
+    parse: (text: string): number | undefined => {
+      const value = /^[0-9]{1,9}(\.[0-9]{1,6})?$/.test(text) ? Number(text) : Number.NaN;
       return value >= least && value <= most ? value : undefined;
     },
   };

@@ -12,6 +12,7 @@ export type ErrorCode =
   | "bad_request"
   | "usage"
   | "busy"
+  | "key_missing"
   | "data_too_new";
 
 /** Messages by field, as the specification's ValidationError carries them. */

@@ -8,10 +8,11 @@ import { WriteQueue } from "./write.ts";
 /** A connection for queries. What is read is committed, except inside a write, which also sees its own changes. */
 export type Reading = BunSQLiteDatabase<typeof schema>;
 
-declare const insideWrite: unique symbol;
-
 /** The connection inside a write. Only `Database.write` hands it out, so a change outside of a write does not compile. */
-export type Writing = Reading & { readonly [insideWrite]: true };
+export type Writing = Reading & {
+  /** The subscriptions that get new work in this commit: after it, and only then, the worker is told. */
+  readonly woken: Set<string>;
+};
 
 export type Database = {
   /** For queries: never sees an uncommitted row. */
@@ -23,6 +24,8 @@ export type Database = {
    * @throws what `change` throws; DomainError `busy` when another process holds the lock for longer than 5 seconds.
    */
   write<T>(change: (tx: Writing) => Promise<T>): Promise<T>;
+  /** Calls `listener` after each commit that gave subscriptions new work, with their ids. */
+  onWork(listener: (subscriptionIds: ReadonlySet<string>) => void): void;
   /** Changes whenever any connection, of this process or another, has committed. Costs about a microsecond. */
   dataVersion(): number;
   /** Waits for the writes under way, then closes the files. */
@@ -60,11 +63,18 @@ export function openDatabase(path: string): Database {
   const reader = new SqliteFile(path, { readonly: true, strict: true });
   reader.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
   const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
-  const queue = new WriteQueue(writer, drizzle(writer, { schema }) as unknown as Writing);
+  const tx = Object.assign(drizzle(writer, { schema }), { woken: new Set<string>() });
+  const listeners: Array<(subscriptionIds: ReadonlySet<string>) => void> = [];
+  const queue = new WriteQueue(writer, tx, () => {
+    if (tx.woken.size === 0) return;
+    const woken = new Set(tx.woken);
+    for (const listener of listeners) listener(woken);
+  });
 
   return {
     read: drizzle(reader, { schema }),
     write: (change) => queue.write(change),
+    onWork: (listener) => void listeners.push(listener),
     dataVersion: () => version.get()?.data_version ?? 0,
     async close() {
       await queue.drained();

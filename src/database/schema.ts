@@ -1,4 +1,5 @@
 import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { webhookEvents } from "../events/event-types.ts";
 
 /**
  * The tables as drizzle sees them. The SQL under `migrations/` is what creates them; a test compares the two.
@@ -53,6 +54,7 @@ export const messages = sqliteTable("messages", {
   body: text().notNull(),
   username: text(),
   iconUrl: text("icon_url"),
+  incomingWebhookId: text("incoming_webhook_id"),
   clientUuid: text("client_uuid"),
   replyToId: text("reply_to_id"),
   threadRootId: text("thread_root_id"),
@@ -99,4 +101,72 @@ export const auditEntries = sqliteTable("audit_entries", {
   action: text().notNull(),
   target: text().notNull(),
   details: text().notNull(),
+});
+
+export const incomingWebhooks = sqliteTable("incoming_webhooks", {
+  id: text().primaryKey(),
+  teamId: text("team_id").notNull(),
+  botId: text("bot_id").notNull(),
+  channelId: text("channel_id").notNull(),
+  name: text().notNull(),
+  tokenHash: text("token_hash").notNull(),
+  secret: blob({ mode: "buffer" }),
+  revokedAt: integer("revoked_at"),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const subscriptions = sqliteTable("subscriptions", {
+  id: text().primaryKey(),
+  teamId: text("team_id").notNull(),
+  name: text().notNull(),
+  url: text().notNull(),
+  events: text().notNull(),
+  channelIds: text("channel_ids"),
+  status: text({ enum: ["active", "disabled"] }).notNull(),
+  consecutiveFailures: integer("consecutive_failures").notNull(),
+  lastSuccessAt: integer("last_success_at"),
+  disabledAt: integer("disabled_at"),
+  secret: blob({ mode: "buffer" }).notNull(),
+  previousSecret: blob("previous_secret", { mode: "buffer" }),
+  previousSecretUntil: integer("previous_secret_until"),
+  deletedAt: integer("deleted_at"),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const subscriptionFilters = sqliteTable("subscription_filters", {
+  teamId: text("team_id").notNull(),
+  eventType: text("event_type").notNull(),
+  channelId: text("channel_id").notNull(),
+  subscriptionId: text("subscription_id").notNull(),
+});
+
+export const events = sqliteTable("events", {
+  seq: integer().primaryKey({ autoIncrement: true }),
+  id: text().notNull(),
+  type: text({ enum: webhookEvents }).notNull(),
+  envelope: text().notNull(),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const jobs = sqliteTable("jobs", {
+  seq: integer().primaryKey({ autoIncrement: true }),
+  subscriptionId: text("subscription_id").notNull(),
+  eventId: text("event_id").notNull(),
+  attempts: integer().notNull(),
+  dueAt: integer("due_at").notNull(),
+});
+
+export const attempts = sqliteTable("attempts", {
+  seq: integer().primaryKey({ autoIncrement: true }),
+  id: text().notNull(),
+  subscriptionId: text("subscription_id").notNull(),
+  eventId: text("event_id").notNull(),
+  eventType: text("event_type", { enum: webhookEvents }).notNull(),
+  succeeded: integer({ mode: "boolean" }).notNull(),
+  isReplay: integer("is_replay", { mode: "boolean" }).notNull(),
+  responseStatus: integer("response_status"),
+  responseStart: blob("response_start", { mode: "buffer" }),
+  error: text(),
+  durationMs: integer("duration_ms").notNull(),
+  createdAt: integer("created_at").notNull(),
 });

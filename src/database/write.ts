@@ -21,13 +21,15 @@ const callsPerCommit = 512;
 export class WriteQueue {
   readonly #file: SqliteFile;
   readonly #tx: Writing;
+  readonly #afterCommit: () => void;
   #waiting: Call[] = [];
   #isRunning = false;
   #whenDrained: Array<() => void> = [];
 
-  constructor(file: SqliteFile, tx: Writing) {
+  constructor(file: SqliteFile, tx: Writing, afterCommit: () => void) {
     this.#file = file;
     this.#tx = tx;
+    this.#afterCommit = afterCommit;
   }
 
   /** See `Database.write`. */
@@ -64,6 +66,7 @@ export class WriteQueue {
 
   async #commitTogether(batch: Call[]): Promise<void> {
     const ran: Ran[] = [];
+    this.#tx.woken.clear();
     try {
       this.#execute("BEGIN IMMEDIATE");
       for (const call of batch) ran.push(await this.#runAlone(call));
@@ -78,6 +81,7 @@ export class WriteQueue {
       if (result.ok) result.call.resolve(result.value);
       else result.call.reject(result.error);
     }
+    this.#afterCommit();
   }
 
   async #runAlone(call: Call): Promise<Ran> {

@@ -15,5 +15,6 @@ export const statusOf: Record<ErrorCode, number> = {
   // Not reached by requests, but a table has no holes.
   usage: 422,
   busy: 503,
+  key_missing: 503,
   data_too_new: 503,
 };

@@ -3,6 +3,7 @@ import type { ChannelRow } from "../channels/store.ts";
 import { getManagedChannel, refuseArchived, type SeenChannel } from "../channels/visibility.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
+import { emit } from "../events/events.ts";
 import { addNotice } from "../messages/notices.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
 import type { User } from "../users/schemas.ts";
@@ -73,6 +74,8 @@ export async function joinChannel(tx: Writing, channel: ChannelRow, user: UserRo
     throw invalid({ user_id: [`${user.name} is a member of ${channel.name} already.`] });
   }
   await addNotice(tx, channel, user, "member_joined");
+  const data = { channel_id: channel.id, user: userResource(user) };
+  await emit(tx, channel, { type: "channel.member_added", data });
   await recordMember(tx, channel, user, "channel.member_added", actor);
   return userResource(user);
 }

@@ -1,5 +1,6 @@
 import { type ChannelRow, takePosition } from "../channels/store.ts";
 import type { Writing } from "../database/open.ts";
+import { emit } from "../events/events.ts";
 import { messageResource } from "./resource.ts";
 import type { Message } from "./schemas.ts";
 import { type Author, insertMessage, type MessageRow } from "./store.ts";
@@ -7,7 +8,10 @@ import { type Author, insertMessage, type MessageRow } from "./store.ts";
 /** What a new message brings along; what it leaves out is empty. */
 export type Draft = Pick<MessageRow, "type" | "body"> &
   Partial<
-    Pick<MessageRow, "username" | "iconUrl" | "clientUuid" | "replyToId" | "threadRootId" | "sentToChannel">
+    Pick<
+      MessageRow,
+      "username" | "iconUrl" | "incomingWebhookId" | "clientUuid" | "replyToId" | "threadRootId" | "sentToChannel"
+    >
   >;
 
 /** Puts a message at the end of the channel, at the next position, whoever it comes from. The rules are the caller's. */
@@ -20,6 +24,7 @@ export async function appendMessage(
   const row: MessageRow = {
     username: null,
     iconUrl: null,
+    incomingWebhookId: null,
     clientUuid: null,
     replyToId: null,
     threadRootId: null,
@@ -35,5 +40,7 @@ export async function appendMessage(
     deletedAt: null,
   };
   await insertMessage(tx, row);
-  return messageResource(row, author);
+  const message = messageResource(row, author);
+  await emit(tx, channel, { type: "message.created", data: message });
+  return message;
 }

@@ -1,6 +1,7 @@
 import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
+import { emit } from "../events/events.ts";
 import type { Subject } from "../subject.ts";
 import { isUuid } from "../text.ts";
 import { checkOf } from "../validation.ts";
@@ -96,7 +97,9 @@ export async function editMessage(
   const { body } = checkEdit(input);
   const editedAt = Date.now();
   await updateBody(tx, message.id, body, editedAt);
-  return messageResource({ ...message, body, editedAt }, author);
+  const edited = messageResource({ ...message, body, editedAt }, author);
+  await emit(tx, seen.channel, { type: "message.updated", data: edited });
+  return edited;
 }
 
 /**
@@ -115,6 +118,8 @@ export async function deleteMessage(
   requireOwn(subject, found);
   if (found.message.deletedAt !== null) return;
   await updateToTombstone(tx, found.message.id, Date.now());
+  const tombstone = messageResource({ ...found.message, body: "", reactions: "[]" }, found.author);
+  await emit(tx, seen.channel, { type: "message.deleted", data: tombstone });
 }
 
 /** @throws DomainError `not_found` when the channel holds no message of this id. */

@@ -21,6 +21,7 @@ const insert = prepared((db) =>
       body: sql.placeholder("body"),
       username: sql.placeholder("username"),
       iconUrl: sql.placeholder("iconUrl"),
+      incomingWebhookId: sql.placeholder("incomingWebhookId"),
       clientUuid: sql.placeholder("clientUuid"),
       replyToId: sql.placeholder("replyToId"),
       threadRootId: sql.placeholder("threadRootId"),

@@ -4,12 +4,14 @@ import { shortcodeName } from "../emoji/emoji.ts";
 import { hasEmoji } from "../emoji/store.ts";
 import { canonicalEmoji } from "../emoji/unicode.ts";
 import { type DomainError, invalid } from "../errors.ts";
+import { emit } from "../events/events.ts";
 import { getMessageIn } from "../messages/messages.ts";
 import { reactionsOf } from "../messages/resource.ts";
 import type { ReactionSummary } from "../messages/schemas.ts";
 import { type MessageRow, updateReactions } from "../messages/store.ts";
 import type { Subject } from "../subject.ts";
 import { isWithin } from "../text.ts";
+import { userResource } from "../users/users.ts";
 import { deleteReaction, insertReaction } from "./store.ts";
 
 /** How long the emoji segment of the path may be, in code points after decoding (specification part 8). */
@@ -39,6 +41,10 @@ export async function addReaction(
   const reaction = { messageId: message.id, emoji, userId: subject.id };
   if (!(await insertReaction(tx, reaction, Date.now()))) return;
   await updateReactions(tx, message.id, JSON.stringify(withOneMore(message, emoji)));
+  await emit(tx, seen.channel, {
+    type: "reaction.added",
+    data: { channel_id: seen.channel.id, message_id: message.id, emoji, user: userResource(subject) },
+  });
 }
 
 /**

@@ -1,0 +1,29 @@
+import type { ChannelRow } from "../channels/store.ts";
+import type { Writing } from "../database/open.ts";
+import { enqueue } from "../jobs/store.ts";
+import { timestamp } from "../timestamp.ts";
+import type { Happening } from "./schemas.ts";
+import { insertEvent, selectWantingSubscriptions } from "./store.ts";
+
+/**
+ * Records what happened in the channel and queues it for every active subscription that wants it, in the transaction
+ * of the change itself: both are on disk or neither. What nobody wants is not kept. One event has one id, for every
+ * subscription, retry and replay (specification part 6).
+ */
+export async function emit(tx: Writing, channel: ChannelRow, happening: Happening): Promise<void> {
+  const wanted = await selectWantingSubscriptions(tx, {
+    teamId: channel.teamId,
+    type: happening.type,
+    channelId: channel.id,
+  });
+  if (wanted.length === 0) return;
+
+  const id = Bun.randomUUIDv7();
+  const now = Date.now();
+  const envelope = { id, type: happening.type, created_at: timestamp(now), data: happening.data };
+  await insertEvent(tx, { id, type: happening.type, envelope: JSON.stringify(envelope), createdAt: now });
+  for (const subscriptionId of wanted) {
+    await enqueue(tx, { subscriptionId, eventId: id, dueAt: now });
+    tx.woken.add(subscriptionId);
+  }
+}
