@@ -37,17 +37,16 @@ export function isNameable(text: string): boolean {
   return !unfitForNames.test(text);
 }
 
+// Accents and vowel signs belong to the letter before them; on a picture, or as the choice of its looks, they are no text.
+const word = /[\p{L}\p{N}][[\p{L}\p{N}\p{Mn}\p{Mc}]--\p{Variation_Selector}]*/gv;
+
 /**
  * The slug of a name: NFKC, lower case, letters and digits of any script kept (with the marks that belong to them),
  * every other run one `-`, none at the ends. Empty when the name holds no letter and no digit.
  */
 export function slugOf(name: string): string {
-  return name
-    .normalize("NFKC")
-    .toLowerCase()
-    .normalize("NFKC")
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
-    .replace(/^-|-$/g, "");
+  const plain = name.normalize("NFKC").toLowerCase().normalize("NFKC");
+  return (plain.match(word) ?? []).join("-");
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
