@@ -14,7 +14,11 @@ export function channelRoutes({ database, authentication }: ApiContext) {
     .use(authentication)
     .get("", async ({ subject }) => ({ data: await listChannels(database.read, subject) }), {
       scope: "channels:read",
-      detail: { summary: "List channels", description: "The channels that the subject may see, ordered by name." },
+      detail: {
+        operationId: "listChannels",
+        summary: "List channels",
+        description: "The channels that the subject may see, ordered by name.",
+      },
       response: { 200: contract("ChannelList", dataOf(Type.Array(Channel))), ...refusals },
     })
     .post(
@@ -26,16 +30,24 @@ export function channelRoutes({ database, authentication }: ApiContext) {
       {
         scope: "channels:write",
         parse: "none",
-        detail: { summary: "Create a channel", description: "The subject becomes its first member." },
+        detail: {
+          operationId: "createChannel",
+          summary: "Create a channel",
+          description: "The subject becomes its first member.",
+        },
         body: contract("NewChannel", NewChannel),
         response: { 201: channel, ...refusalsOfInput },
       },
     )
-    .get("/:channel", async ({ subject, params }) => ({ data: await getChannel(database.read, subject, params.channel) }), {
-      scope: "channels:read",
-      detail: { summary: "Show a channel" },
-      response: { 200: channel, ...refusals },
-    })
+    .get(
+      "/:channel",
+      async ({ subject, params }) => ({ data: await getChannel(database.read, subject, params.channel) }),
+      {
+        scope: "channels:read",
+        detail: { operationId: "getChannel", summary: "Show a channel" },
+        response: { 200: channel, ...refusals },
+      },
+    )
     .post(
       "/:channel/archive",
       async ({ subject, params }) => ({
@@ -44,7 +56,11 @@ export function channelRoutes({ database, authentication }: ApiContext) {
       {
         scope: "channels:write",
         parse: "none",
-        detail: { summary: "Archive a channel", description: "An archived channel is read-only." },
+        detail: {
+          operationId: "archiveChannel",
+          summary: "Archive a channel",
+          description: "An archived channel is read-only.",
+        },
         response: { 200: channel, ...refusals },
       },
     );

@@ -4,17 +4,20 @@ import { Nullable, OneOf, Text, Uuid } from "../validation.ts";
 export const channelVisibilities = ["public", "private"] as const;
 
 /** A channel as the API shows it (specification part 2). */
-export const Channel = Type.Object({
-  id: Uuid(),
-  name: Type.String(),
-  slug: Type.String(),
-  visibility: OneOf(channelVisibilities),
-  topic: Nullable(Type.String()),
-  is_general: Type.Boolean({ description: "Whether it is the workspace's default channel." }),
-  is_archived: Type.Boolean({ description: "An archived channel is read-only." }),
-  is_direct: Type.Boolean({ description: "Whether it is a direct-message conversation." }),
-  created_at: Nullable(Type.String({ format: "date-time" })),
-});
+export const Channel = Type.Object(
+  {
+    id: Uuid(),
+    name: Type.String(),
+    slug: Type.String(),
+    visibility: OneOf(channelVisibilities),
+    topic: Nullable(Type.String()),
+    is_general: Type.Boolean({ description: "Whether it is the workspace's default channel." }),
+    is_archived: Type.Boolean({ description: "An archived channel is read-only." }),
+    is_direct: Type.Boolean({ description: "Whether it is a direct-message conversation." }),
+    created_at: Nullable(Type.String({ format: "date-time" })),
+  },
+  { $id: "Channel" },
+);
 export type Channel = Static<typeof Channel>;
 
 /** The body of `POST /channels` (specification part 4). */

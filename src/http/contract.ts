@@ -1,12 +1,11 @@
-import { Kind, type Static, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
+import { Kind, type Static, type TObject, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
 
-const schemas = new Map<string, TSchema>();
-
-/** The key under which a route's schema names its component of the OpenAPI document. */
-export const componentKey = "x-component";
+/** The key under which the schema given to Elysia carries the real one, for the OpenAPI document. */
+export const schemaKey = "x-schema";
 
 /**
- * Gives a route the type of the schema, and the document a component of that name.
+ * Gives a route the type of the schema, and the document a component of that name. Parts of the schema that have an
+ * `$id` become components of their own.
  *
  * To Elysia the schema lets everything through. A body has its turn only after visibility and permission, which is
  * later than Elysia would check it: the domain function does, against the same schema. And an answer is built field by
@@ -14,13 +13,13 @@ export const componentKey = "x-component";
  * document instead.
  */
 export function contract<S extends TSchema>(name: string, schema: S): TUnsafe<Static<S>> {
-  schemas.set(name, schema);
-  return Type.Unsafe<Static<S>>({ [Kind]: "Any", [componentKey]: name });
+  return Type.Unsafe<Static<S>>({ [Kind]: "Any", [schemaKey]: { ...schema, $id: name } });
 }
 
-/** Every schema that a route has named, by its name. */
-export function components(): ReadonlyMap<string, TSchema> {
-  return schemas;
+/** The same for a query string: each of the schema's properties is a parameter of its own. */
+export function queryContract<S extends TObject>(schema: S): TUnsafe<Static<S>> {
+  const { properties, required } = schema;
+  return Type.Unsafe<Static<S>>({ [Kind]: "Any", properties, required });
 }
 
 /** The body of every refusal but 422 (specification part 2). */
@@ -35,16 +34,19 @@ export const ValidationErrorBody = Type.Object({
 const error = contract("Error", ErrorBody);
 const validationError = contract("ValidationError", ValidationErrorBody);
 
-/** What every route may answer besides its success: no token, no scope or permission, hidden or missing, too fast. */
-export const refusals = { 401: error, 403: error, 404: error, 429: error, 500: error };
+/** What every route may answer besides its success (specification part 7, and faults of ours). */
+export const refusals = { 401: error, 403: error, 404: error, 429: error, 500: error, 503: error };
 
-/** The same for a route that takes a body or a parameter. */
-export const refusalsOfInput = { ...refusals, 413: error, 415: error, 422: validationError };
+/** The same for a route that takes a parameter which can be wrong: not an id, for those only miss. */
+export const refusalsOfParameter = { ...refusals, 422: validationError };
 
-/** The schema inside `{data: …}`, as every answer with a body has it. */
-export function dataOf<S extends TSchema>(schema: S) {
-  return Type.Object({ data: schema });
+/** The same for a route that takes a body. */
+export const refusalsOfInput = { ...refusalsOfParameter, 413: error, 415: error };
+
+/** The schema inside `{data: …}`, as every answer with a body has it. `description` says what the answer holds. */
+export function dataOf<S extends TSchema>(schema: S, description?: string) {
+  return Type.Object({ data: schema }, description === undefined ? {} : { description });
 }
 
 /** An answer without a body. */
-export const nothing = Type.Unsafe<undefined>({ [Kind]: "Any", [componentKey]: "" });
+export const nothing = Type.Unsafe<undefined>({ [Kind]: "Any" });

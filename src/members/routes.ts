@@ -11,21 +11,35 @@ import { NewMember } from "./schemas.ts";
 export function memberRoutes({ database, authentication }: ApiContext) {
   return new Elysia({ prefix: "/channels/:channel/members", tags: ["Members"] })
     .use(authentication)
-    .get("", async ({ subject, params }) => ({ data: await listMembers(database.read, subject, params.channel) }), {
-      scope: "members:read",
-      detail: { summary: "List members", description: "The active members of the channel, ordered by name." },
-      response: { 200: contract("UserList", dataOf(Type.Array(User))), ...refusals },
-    })
+    .get(
+      "",
+      async ({ subject, params }) => ({ data: await listMembers(database.read, subject, params.channel) }),
+      {
+        scope: "members:read",
+        detail: {
+          operationId: "listMembers",
+          summary: "List members",
+          description: "The active members of the channel, ordered by name.",
+        },
+        response: { 200: contract("UserList", dataOf(Type.Array(User))), ...refusals },
+      },
+    )
     .post(
       "",
       async ({ subject, params, request, status }) => {
         const input = await readJson(request);
-        return status(201, { data: await database.write((tx) => addMember(tx, subject, params.channel, input)) });
+        return status(201, {
+          data: await database.write((tx) => addMember(tx, subject, params.channel, input)),
+        });
       },
       {
         scope: "members:write",
         parse: "none",
-        detail: { summary: "Add a member", description: "In private channels, by a member of it or a team admin." },
+        detail: {
+          operationId: "addMember",
+          summary: "Add a member",
+          description: "In private channels, by a member of it or a team admin.",
+        },
         body: contract("NewMember", NewMember),
         response: { 201: contract("UserData", dataOf(User)), ...refusalsOfInput },
       },
@@ -39,7 +53,11 @@ export function memberRoutes({ database, authentication }: ApiContext) {
       {
         scope: "members:write",
         parse: "none",
-        detail: { summary: "Remove a member", description: "In private channels, by a member of it or a team admin." },
+        detail: {
+          operationId: "removeMember",
+          summary: "Remove a member",
+          description: "In private channels, by a member of it or a team admin.",
+        },
         response: { 204: nothing, ...refusals },
       },
     );

@@ -1,6 +1,14 @@
 import { Elysia } from "elysia";
 import type { ApiContext } from "../http/api.ts";
-import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import {
+  contract,
+  dataOf,
+  nothing,
+  queryContract,
+  refusals,
+  refusalsOfInput,
+  refusalsOfParameter,
+} from "../http/contract.ts";
 import { readJson } from "../http/json-body.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "./messages.ts";
 import { listMessages } from "./pages.ts";
@@ -21,23 +29,27 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
       {
         scope: "messages:read",
         detail: {
+          operationId: "listMessages",
           summary: "List messages",
           description: "Newest first, 50 a page: replies, system notices and tombstones included.",
         },
-        query: contract("MessagesQuery", MessagesQuery),
-        response: { 200: contract("MessagePage", MessagePage), ...refusalsOfInput },
+        query: queryContract(MessagesQuery),
+        response: { 200: contract("MessagePage", MessagePage), ...refusalsOfParameter },
       },
     )
     .post(
       "",
       async ({ subject, params, request, status }) => {
         const input = await readJson(request);
-        return status(201, { data: await database.write((tx) => postMessage(tx, subject, params.channel, input)) });
+        return status(201, {
+          data: await database.write((tx) => postMessage(tx, subject, params.channel, input)),
+        });
       },
       {
         scope: "messages:write",
         parse: "none",
         detail: {
+          operationId: "postMessage",
           summary: "Post a message",
           description: "Sending the same `client_uuid` again answers with the message of the first time.",
         },
@@ -52,7 +64,7 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
       }),
       {
         scope: "messages:read",
-        detail: { summary: "Show a message" },
+        detail: { operationId: "getMessage", summary: "Show a message" },
         response: { 200: message, ...refusals },
       },
     )
@@ -66,7 +78,11 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
       {
         scope: "messages:write",
         parse: "none",
-        detail: { summary: "Edit a message", description: "Only its author may." },
+        detail: {
+          operationId: "editMessage",
+          summary: "Edit a message",
+          description: "Only its author may.",
+        },
         body: contract("MessageEdit", MessageEdit),
         response: { 200: message, ...refusalsOfInput },
       },
@@ -80,7 +96,11 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
       {
         scope: "messages:write",
         parse: "none",
-        detail: { summary: "Delete a message", description: "Only its author may. A tombstone stays in the channel." },
+        detail: {
+          operationId: "deleteMessage",
+          summary: "Delete a message",
+          description: "Only its author may. A tombstone stays in the channel.",
+        },
         response: { 204: nothing, ...refusals },
       },
     );

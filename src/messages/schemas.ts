@@ -9,28 +9,34 @@ export const messagesPerPage = 50;
 export const bodyLengthMax = 8_000;
 
 /** An emoji on a message and how many members used it. */
-export const ReactionSummary = Type.Object({
-  emoji: Type.String(),
-  count: Type.Integer({ minimum: 1, description: "How many members reacted with it." }),
-});
+export const ReactionSummary = Type.Object(
+  {
+    emoji: Type.String(),
+    count: Type.Integer({ minimum: 1, description: "How many members reacted with it." }),
+  },
+  { $id: "ReactionSummary" },
+);
 export type ReactionSummary = Static<typeof ReactionSummary>;
 
 /** A message as the API and the events show it (specification part 2, decisions on `username` and its neighbours). */
-export const Message = Type.Object({
-  id: Uuid(),
-  channel_id: Uuid(),
-  body: Type.String({ description: "Empty in a tombstone and in a system notice." }),
-  type: OneOf(["standard", "member_joined", "member_left", "poll"]),
-  author: User,
-  reply_to_id: Nullable(Uuid()),
-  thread_root_id: Nullable(Uuid()),
-  reactions: Type.Array(ReactionSummary),
-  created_at: Nullable(Type.String({ format: "date-time" })),
-  edited_at: Nullable(Type.String({ format: "date-time" })),
-  username: Nullable(Type.String({ description: "The display name that an incoming webhook sent along." })),
-  icon_url: Nullable(Type.String({ description: "The icon that an incoming webhook sent along." })),
-  sent_to_channel: Type.Boolean({ description: "Whether a thread reply is also shown in the channel." }),
-});
+export const Message = Type.Object(
+  {
+    id: Uuid(),
+    channel_id: Uuid(),
+    body: Type.String({ description: "Empty in a tombstone and in a system notice." }),
+    type: OneOf(["standard", "member_joined", "member_left", "poll"]),
+    author: User,
+    reply_to_id: Nullable(Uuid()),
+    thread_root_id: Nullable(Uuid()),
+    reactions: Type.Array(ReactionSummary),
+    created_at: Nullable(Type.String({ format: "date-time" })),
+    edited_at: Nullable(Type.String({ format: "date-time" })),
+    username: Nullable(Type.String({ description: "The display name that an incoming webhook sent along." })),
+    icon_url: Nullable(Type.String({ description: "The icon that an incoming webhook sent along." })),
+    sent_to_channel: Type.Boolean({ description: "Whether a thread reply is also shown in the channel." }),
+  },
+  { $id: "Message" },
+);
 export type Message = Static<typeof Message>;
 
 const body = Text({
@@ -58,20 +64,26 @@ export type MessageEdit = Static<typeof MessageEdit>;
 export const MessagesQuery = Type.Object({ page: Type.Optional(PageNumber()) });
 
 /** Where a page stands in its collection (specification part 2, pagination). */
-export const PageLinks = Type.Object({
-  first: Nullable(Type.String()),
-  last: Nullable(Type.String()),
-  prev: Nullable(Type.String()),
-  next: Nullable(Type.String()),
-});
-export const PageMeta = Type.Object({
-  current_page: Type.Integer(),
-  from: Nullable(Type.Integer()),
-  last_page: Type.Integer(),
-  path: Type.String(),
-  per_page: Type.Integer(),
-  to: Nullable(Type.Integer()),
-  total: Type.Integer(),
-});
+export const PageLinks = Type.Object(
+  {
+    first: Nullable(Type.String()),
+    last: Nullable(Type.String()),
+    prev: Nullable(Type.String()),
+    next: Nullable(Type.String()),
+  },
+  { $id: "PageLinks" },
+);
+export const PageMeta = Type.Object(
+  {
+    current_page: Type.Integer(),
+    from: Nullable(Type.Integer()),
+    last_page: Type.Integer(),
+    path: Type.String(),
+    per_page: Type.Integer(),
+    to: Nullable(Type.Integer()),
+    total: Type.Integer(),
+  },
+  { $id: "PageMeta" },
+);
 export const MessagePage = Type.Object({ data: Type.Array(Message), links: PageLinks, meta: PageMeta });
 export type MessagePage = Static<typeof MessagePage>;

@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import type { ApiContext } from "../http/api.ts";
-import { nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { nothing, refusals, refusalsOfParameter } from "../http/contract.ts";
 import { addReaction, removeReaction } from "./reactions.ts";
 
 /** `/channels/{channel}/messages/{message}/reactions/{emoji}` (specification part 4, reactions). */
@@ -16,8 +16,12 @@ export function reactionRoutes({ database, authentication }: ApiContext) {
       {
         scope: "reactions:write",
         parse: "none",
-        detail: { summary: "Add a reaction", description: "Adding it again changes nothing." },
-        response: { 204: nothing, ...refusalsOfInput },
+        detail: {
+          operationId: "addReaction",
+          summary: "Add a reaction",
+          description: "Adding it again changes nothing.",
+        },
+        response: { 204: nothing, ...refusalsOfParameter },
       },
     )
     .delete(
@@ -29,7 +33,11 @@ export function reactionRoutes({ database, authentication }: ApiContext) {
       {
         scope: "reactions:write",
         parse: "none",
-        detail: { summary: "Remove a reaction", description: "Removing one that is not there changes nothing." },
+        detail: {
+          operationId: "removeReaction",
+          summary: "Remove a reaction",
+          description: "Removing one that is not there changes nothing.",
+        },
         response: { 204: nothing, ...refusals },
       },
     );
