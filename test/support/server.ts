@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./conditions.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { openWorkspace } from "./workspace.ts";
 
 /** The compiled program, which is what people get: a bundle can break what the sources do well. */
 export const parley = join(import.meta.dir, "..", "..", "dist", "parley");
@@ -102,7 +103,7 @@ export class TestServer implements AsyncDisposable {
 }
 
 /**
- * Starts a server on `dataDir`, which stays when it is done, or else on a new folder, which does not. `environment`
+ * Starts a server on `dataDir`, which stays when it is done, or else on a new folder with an empty workspace, which does not. `environment`
  * adds to the settings of every test server and is all that the program sees of the environment.
  * @throws when it does not start, with what it said.
  */
@@ -111,6 +112,7 @@ export async function startServer(
 ): Promise<TestServer> {
   const folder = options.dataDir === undefined ? temporaryFolder() : undefined;
   const dataDir = options.dataDir ?? folder?.path ?? "";
+  if (folder) await openWorkspace(dataDir)[Symbol.asyncDispose]();
   const server = new TestServer(dataDir, { ...defaultEnvironment, ...options.environment }, folder);
   try {
     await server.start();

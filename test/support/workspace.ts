@@ -5,6 +5,7 @@ import { openDirect } from "../../src/channels/direct.ts";
 import { type ChannelRow, selectChannel } from "../../src/channels/store.ts";
 import { type Database, openDatabase } from "../../src/database/open.ts";
 import { joinChannel, leaveChannel } from "../../src/members/members.ts";
+import { createKeyFile } from "../../src/secrets/key.ts";
 import { createTeam } from "../../src/teams/teams.ts";
 import { type Scope, scopes } from "../../src/tokens/scopes.ts";
 import { createToken } from "../../src/tokens/tokens.ts";
@@ -92,8 +93,9 @@ export class Workspace implements AsyncDisposable {
   }
 }
 
-/** Opens the data of the folder. The folder must be there, the data need not. */
+/** Opens the data of the folder. The folder must be there; where it is empty, tables and key file are made. */
 export function openWorkspace(dataDir: string): Workspace {
+  createKeyFile(dataDir);
   return new Workspace(openDatabase(join(dataDir, "parley.db")));
 }
 

@@ -1,0 +1,270 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { join } from "node:path";
+import { type Database, openDatabase, type Writing } from "../../src/database/open.ts";
+import { insertTeam, selectTeams } from "../../src/teams/store.ts";
+import { insertUser } from "../../src/users/store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** A database of its own, on disk as in life. */
+function open(): { database: Database; path: string } & AsyncDisposable {
+  const folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  const database = openDatabase(path);
+  return {
+    database,
+    path,
+    [Symbol.asyncDispose]: async () => {
+      await database.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+async function addTeam(tx: Writing, name: string): Promise<string> {
+  await insertTeam(tx, { id: name, name, slug: name, createdAt: 0 });
+  return name;
+}
+
+/** The teams that a connection of another process would see now. */
+function teamsOnDisk(path: string): string[] {
+  using file = new SqliteFile(path, { readonly: true });
+  return file
+    .query<{ name: string }, []>("SELECT name FROM teams ORDER BY rowid")
+    .all()
+    .map(({ name }) => name);
+}
+
+function outcomes(results: PromiseSettledResult<unknown>[]): string[] {
+  return results.map(({ status }) => status);
+}
+
+describe("a write", () => {
+  test("is on disk, for every process to see, when its promise resolves to what it returned", async () => {
+    await using store = open();
+    expect(await store.database.write((tx) => addTeam(tx, "acme"))).toBe("acme");
+    expect(teamsOnDisk(store.path)).toEqual(["acme"]);
+  });
+
+  test("that throws is undone as a whole, and its promise rejects with what it threw", async () => {
+    await using store = open();
+    const fault = new Error("on second thought");
+    const write = store.database.write(async (tx) => {
+      await addTeam(tx, "acme");
+      throw fault;
+    });
+    expect(await write.catch((error: unknown) => error)).toBe(fault);
+    expect(teamsOnDisk(store.path)).toEqual([]);
+  });
+
+  test("that breaks a rule of the tables leaves nothing behind and the next one works", async () => {
+    await using store = open();
+    const orphan = store.database.write(async (tx) => {
+      await addTeam(tx, "acme");
+      await insertUser(tx, {
+        id: "u",
+        teamId: "nowhere",
+        type: "bot",
+        name: "Bot",
+        email: null,
+        role: null,
+        deactivatedAt: null,
+        createdAt: 0,
+      });
+    });
+    await expect(orphan).rejects.toThrow("FOREIGN KEY");
+    await store.database.write((tx) => addTeam(tx, "next"));
+    expect(teamsOnDisk(store.path)).toEqual(["next"]);
+  });
+
+  test("sees what it has changed itself, and readers do not see it before the commit", async () => {
+    await using store = open();
+    const { database } = store;
+    const seen = await database.write(async (tx) => {
+      await addTeam(tx, "acme");
+      return {
+        inside: (await selectTeams(tx)).length,
+        outside: (await selectTeams(database.read)).length,
+        elsewhere: teamsOnDisk(store.path).length,
+      };
+    });
+    expect(seen).toEqual({ inside: 1, outside: 0, elsewhere: 0 });
+    expect(await selectTeams(database.read)).toHaveLength(1);
+  });
+});
+
+describe("writes of the same moment", () => {
+  test("run one after another in the order in which they came, and each sees those before it", async () => {
+    await using store = open();
+    const { database } = store;
+    const names = Array.from({ length: 1_500 }, (_, index) => `team-${index}`);
+    const before = await Promise.all(
+      names.map((name) =>
+        database.write(async (tx) => {
+          const [row] = tx.all<{ count: number }>(sql`SELECT count(*) AS count FROM teams`);
+          await addTeam(tx, name);
+          return row?.count;
+        }),
+      ),
+    );
+    expect(before).toEqual(names.map((_, index) => index));
+    expect(teamsOnDisk(store.path)).toEqual(names);
+  });
+
+  test("share one commit: none is on disk until all of them have run", async () => {
+    await using store = open();
+    const { database, path } = store;
+    const seen = await Promise.all(
+      ["one", "two", "three"].map((name) =>
+        database.write(async (tx) => {
+          await addTeam(tx, name);
+          return teamsOnDisk(path).length;
+        }),
+      ),
+    );
+    expect(seen).toEqual([0, 0, 0]);
+    expect(teamsOnDisk(path)).toEqual(["one", "two", "three"]);
+  });
+
+  test("fail alone: what stands before and after a write that throws is kept", async () => {
+    await using store = open();
+    const { database } = store;
+    const results = await Promise.allSettled(
+      [1, 2, 3, 4, 5, 6].map((number) =>
+        database.write(async (tx) => {
+          await addTeam(tx, `team-${number}`);
+          if (number % 2 === 0) throw new Error("even");
+        }),
+      ),
+    );
+    expect(outcomes(results)).toEqual([
+      "fulfilled",
+      "rejected",
+      "fulfilled",
+      "rejected",
+      "fulfilled",
+      "rejected",
+    ]);
+    expect(teamsOnDisk(store.path)).toEqual(["team-1", "team-3", "team-5"]);
+  });
+
+  test("fail together when their commit fails, and the next ones work", async () => {
+    await using store = open();
+    const { database } = store;
+    const results = await Promise.allSettled([
+      database.write((tx) => addTeam(tx, "before")),
+      database.write(async (tx) => {
+        // Put off until the commit, a broken reference fails the commit itself.
+        tx.run(sql`PRAGMA defer_foreign_keys = ON`);
+        tx.run(sql`INSERT INTO channels (id, team_id, name, slug, visibility, created_at)
+          VALUES ('c', 'nowhere', 'c', 'c', 'public', 0)`);
+      }),
+      database.write((tx) => addTeam(tx, "after")),
+    ]);
+    expect(outcomes(results)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(teamsOnDisk(store.path)).toEqual([]);
+
+    await database.write((tx) => addTeam(tx, "next"));
+    expect(teamsOnDisk(store.path)).toEqual(["next"]);
+  });
+
+  test("are on disk if and only if they were said to be, when the disk is full", async () => {
+    await using store = open();
+    const { database } = store;
+    await database.write(async (tx) => {
+      const [pages] = tx.all<{ page_count: number }>(sql`PRAGMA page_count`);
+      tx.run(sql.raw(`PRAGMA max_page_count = ${(pages?.page_count ?? 0) + 20}`));
+    });
+    const names = Array.from({ length: 60 }, (_, index) => `team-${index}-${"x".repeat(2_000)}`);
+    const results = await Promise.allSettled(names.map((name) => database.write((tx) => addTeam(tx, name))));
+    const kept = names.filter((_, index) => results[index]?.status === "fulfilled");
+    expect(outcomes(results)).toContain("rejected");
+    expect(teamsOnDisk(store.path)).toEqual(kept);
+
+    await database.write(async (tx) => void tx.run(sql`PRAGMA max_page_count = 100000`));
+    await database.write((tx) => addTeam(tx, "next"));
+    expect(teamsOnDisk(store.path)).toEqual([...kept, "next"]);
+  });
+});
+
+describe("the file", () => {
+  test("is closed only after the writes under way", async () => {
+    await using store = open();
+    const writes = ["one", "two"].map((name) => store.database.write((tx) => addTeam(tx, name)));
+    await store.database.close();
+    expect(teamsOnDisk(store.path)).toEqual(["one", "two"]);
+    await Promise.all(writes);
+  });
+
+  test("changes its data version with every commit of this process or another, and with nothing else", async () => {
+    await using store = open();
+    const { database } = store;
+    const before = database.dataVersion();
+    await selectTeams(database.read);
+    expect(database.dataVersion()).toBe(before);
+
+    await database.write((tx) => addTeam(tx, "own"));
+    const between = database.dataVersion();
+    expect(between).not.toBe(before);
+
+    using other = new SqliteFile(store.path);
+    other.run("INSERT INTO teams (id, name, slug, created_at) VALUES ('other', 'other', 'other', 0)");
+    expect(database.dataVersion()).not.toBe(between);
+  });
+
+  test("answers busy while another process holds it, and works when that is done", async () => {
+    await using store = open();
+    const { database, path } = store;
+    await database.write(async (tx) => void tx.run(sql`PRAGMA busy_timeout = 50`));
+    using other = new SqliteFile(path);
+
+    other.run("BEGIN IMMEDIATE");
+    const results = await Promise.allSettled(
+      ["one", "two"].map((name) => database.write((tx) => addTeam(tx, name))),
+    );
+    expect(results.map((result) => result.status === "rejected" && result.reason)).toEqual([
+      expect.objectContaining({ code: "busy" }),
+      expect.objectContaining({ code: "busy" }),
+    ]);
+    other.run("COMMIT");
+    await database.write((tx) => addTeam(tx, "three"));
+    expect(teamsOnDisk(path)).toEqual(["three"]);
+  });
+
+  test("commits in full: what is said to be stored survives a power cut", async () => {
+    await using store = open();
+    const [setting] = await store.database.write(async (tx) =>
+      tx.all<{ synchronous: number }>(sql`PRAGMA synchronous`),
+    );
+    expect(setting).toEqual({ synchronous: 2 });
+  });
+});
+
+describe("whoever waits for work", () => {
+  test("is told of it when it is on disk, and not when its commit fails", async () => {
+    await using store = open();
+    const { database, path } = store;
+    const told: Array<{ ids: string[]; onDisk: string[] }> = [];
+    database.onWork((ids) => told.push({ ids: [...ids].sort(), onDisk: teamsOnDisk(path) }));
+
+    const failing = database.write(async (tx) => {
+      tx.woken.add("never");
+      tx.run(sql`PRAGMA defer_foreign_keys = ON`);
+      tx.run(
+        sql`INSERT INTO channel_members (channel_id, user_id, joined_at) VALUES ('nowhere', 'nobody', 0)`,
+      );
+    });
+    await failing.catch(() => {});
+    await Promise.all(
+      ["one", "two"].map((name) =>
+        database.write(async (tx) => {
+          tx.woken.add(`for ${name}`);
+          await addTeam(tx, name);
+        }),
+      ),
+    );
+    await database.write((tx) => addTeam(tx, "without work"));
+    expect(told).toEqual([{ ids: ["for one", "for two"], onDisk: ["one", "two"] }]);
+  });
+});
