@@ -1,0 +1,142 @@
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { dataDirectory, type Environment, readConfig } from "../src/config.ts";
+import { DomainError } from "../src/errors.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+/** The settings of a folder with this `parley.toml`. */
+function read(
+  from: { toml?: string; environment?: Environment; flags?: { host?: string; port?: string } } = {},
+): ReturnType<typeof readConfig> {
+  using folder = temporaryFolder();
+  if (from.toml !== undefined) writeFileSync(join(folder.path, "parley.toml"), from.toml);
+  return readConfig(folder.path, from.environment ?? {}, from.flags);
+}
+
+/** What is said about settings that do not parse. */
+function complaintOf(from: Parameters<typeof read>[0]): string {
+  try {
+    read(from);
+  } catch (error) {
+    expect(error).toBeInstanceOf(DomainError);
+    return (error as DomainError).message;
+  }
+  return "";
+}
+
+describe("settings", () => {
+  test("have the defaults of the specification", () => {
+    expect(read()).toMatchObject({
+      integrationsEnabled: true,
+      apiRateLimit: 60,
+      ingestRateLimit: 60,
+      webhooksMaxAttempts: 5,
+      webhooksTimeout: 5,
+      webhooksDisableAfter: 5,
+      webhooksRetentionDays: 30,
+      webhooksBlockPrivateUrls: true,
+      webhooksBackoffBase: 10,
+    });
+  });
+
+  test("come from the flag before the environment before parley.toml before the default", () => {
+    const toml = "port = 1001\n";
+    const environment = { PARLEY_PORT: "1002" };
+    const flags = { port: "1003" };
+    expect(read({ toml, environment, flags }).port).toBe(1003);
+    expect(read({ toml, environment }).port).toBe(1002);
+    expect(read({ toml }).port).toBe(1001);
+    expect(read({ toml: "" }).port).toBe(8080);
+  });
+
+  test("that are blank in the environment count as not set", () => {
+    expect(read({ toml: "port = 1001\n", environment: { PARLEY_PORT: "" } }).port).toBe(1001);
+  });
+
+  test("are named in parley.toml as in the environment, in lower case and without PARLEY_", () => {
+    const toml =
+      'integrations_enabled = false\nintegrations_api_rate_limit = 5\nbase_url = "https://chat.example"\n';
+    expect(read({ toml })).toMatchObject({
+      integrationsEnabled: false,
+      apiRateLimit: 5,
+      baseUrl: "https://chat.example",
+    });
+  });
+
+  test.each([
+    ["true", true],
+    ["TRUE", true],
+    ["1", true],
+    ["false", false],
+    ["False", false],
+    ["0", false],
+  ])("that are true or false take %s", (text, value) => {
+    expect(read({ environment: { INTEGRATIONS_ENABLED: text } }).integrationsEnabled).toBe(value);
+  });
+
+  test("drop the slashes at the end of the base address", () => {
+    expect(read({ environment: { PARLEY_BASE_URL: "https://Chat.Example/team/" } }).baseUrl).toBe(
+      "https://chat.example/team",
+    );
+  });
+});
+
+describe("a setting that does not parse", () => {
+  test.each([
+    ["PARLEY_PORT", "http"],
+    ["PARLEY_PORT", "65536"],
+    ["PARLEY_PORT", "-1"],
+    ["PARLEY_PORT", "1.5"],
+    ["PARLEY_PORT", "1e3"],
+    ["PARLEY_PORT", " 80"],
+    ["INTEGRATIONS_ENABLED", "yes please"],
+    ["INTEGRATIONS_API_RATE_LIMIT", "0"],
+    ["INTEGRATIONS_API_RATE_LIMIT", "sixty"],
+    ["PARLEY_BASE_URL", "chat.example"],
+    ["PARLEY_BASE_URL", "ftp://chat.example"],
+    ["PARLEY_LOG_LEVEL", "loud"],
+  ])("is refused in one line with its name, its value and what it takes: %s=%s", (name, value) => {
+    const complaint = complaintOf({ environment: { [name]: value } });
+    expect(complaint.split("\n")).toHaveLength(1);
+    expect(complaint).toStartWith(`${name} is ${JSON.stringify(value)}; it takes `);
+  });
+
+  test("is refused together with all the others, wherever they come from", () => {
+    const complaint = complaintOf({
+      toml: 'log_level = "loud"\ncolour = "red"\n',
+      environment: { INTEGRATIONS_ENABLED: "maybe" },
+      flags: { port: "http" },
+    });
+    expect(complaint.split("\n")).toHaveLength(4);
+    for (const named of ["PARLEY_LOG_LEVEL", "colour", "INTEGRATIONS_ENABLED", "PARLEY_PORT"]) {
+      expect(complaint).toContain(named);
+    }
+  });
+
+  test("is refused without its value where that is a secret", () => {
+    const complaint = complaintOf({ environment: { PARLEY_SECRET_KEY: "correct horse battery staple" } });
+    expect(complaint).toStartWith("PARLEY_SECRET_KEY ");
+    expect(complaint).not.toContain("horse");
+  });
+
+  test("is refused in parley.toml as well, and so is a file that is not TOML", () => {
+    expect(complaintOf({ toml: "port = true\n" })).toContain("PARLEY_PORT");
+    expect(complaintOf({ toml: "port = = 1\n" })).toContain("parley.toml is not valid TOML");
+  });
+});
+
+describe("the data folder", () => {
+  const environment = { PARLEY_DATA_DIR: "/named", XDG_DATA_HOME: "/xdg", HOME: "/home/someone" };
+
+  test("is the one of the flag, else PARLEY_DATA_DIR, else in XDG_DATA_HOME, else in the home folder", () => {
+    expect(dataDirectory("/flag", environment)).toBe("/flag");
+    expect(dataDirectory(undefined, environment)).toBe("/named");
+    expect(dataDirectory(undefined, { ...environment, PARLEY_DATA_DIR: "" })).toBe("/xdg/parley");
+    expect(dataDirectory(undefined, { HOME: "/home/someone" })).toBe("/home/someone/.local/share/parley");
+  });
+
+  test("has to be named where there is not even a home folder", () => {
+    expect(() => dataDirectory(undefined, {})).toThrow("--data-dir");
+  });
+});
