@@ -4,6 +4,8 @@ import { createChannel, setArchived } from "../../src/channels/channels.ts";
 import { openDirect } from "../../src/channels/direct.ts";
 import { type ChannelRow, selectChannel } from "../../src/channels/store.ts";
 import { type Database, openDatabase } from "../../src/database/open.ts";
+import { appendMessage } from "../../src/messages/append.ts";
+import type { Message } from "../../src/messages/schemas.ts";
 import { joinChannel, leaveChannel } from "../../src/members/members.ts";
 import { createKeyFile } from "../../src/secrets/key.ts";
 import { createTeam } from "../../src/teams/teams.ts";
@@ -80,6 +82,11 @@ export class Workspace implements AsyncDisposable {
 
   async archive(channel: ChannelRow): Promise<void> {
     await this.database.write((tx) => setArchived(tx, channel, true, actor));
+  }
+
+  /** A message at the end of the channel, archived or not, as it would stand there if the author had posted it. */
+  async message(channel: ChannelRow, author: UserRow, body = "hello"): Promise<Message> {
+    return await this.database.write((tx) => appendMessage(tx, channel, author, { type: "standard", body }));
   }
 
   /** A token of the user, with every scope where none is named. */

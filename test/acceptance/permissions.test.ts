@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Channel } from "../../src/channels/schemas.ts";
+import type { ApiClient } from "../support/client.ts";
+import { type Stage, startStage } from "../support/stage.ts";
+
+const subjects = [
+  "bot",
+  "idleBot",
+  "member",
+  "stranger",
+  "admin",
+  "owner",
+  "outsider",
+  "outsiderBot",
+] as const;
+const channels = ["open", "secret", "direct", "archived", "elsewhere"] as const;
+type Subject = (typeof subjects)[number];
+type Statuses = Record<Subject, readonly [number, number, number, number, number]>;
+
+/** Nobody of the one team finds anything of the other, and a bot that is in no channel finds none. */
+const nobody = [404, 404, 404, 404, 404] as const;
+const others = { idleBot: nobody, outsiderBot: nobody };
+
+/** What each subject gets in the channels `open`, `secret`, `direct`, `archived` and `elsewhere`. */
+const reading: Statuses = {
+  ...others,
+  bot: [200, 200, 404, 200, 404],
+  member: [200, 200, 200, 200, 404],
+  stranger: [200, 404, 404, 200, 404],
+  admin: [200, 404, 404, 200, 404],
+  owner: [200, 404, 200, 200, 404],
+  outsider: [404, 404, 404, 404, 200],
+};
+
+/** Reading who is in a channel belongs to managing it: team admins may, but not in the direct messages of others. */
+const listingMembers: Statuses = {
+  ...reading,
+  admin: [200, 200, 404, 200, 404],
+  owner: [200, 200, 200, 200, 404],
+};
+
+const writing = (success: number): Statuses => ({
+  ...others,
+  bot: [success, success, 404, 403, 404],
+  member: [success, success, success, 403, 404],
+  stranger: [403, 404, 404, 403, 404],
+  admin: [403, 404, 404, 403, 404],
+  owner: [403, 404, success, 403, 404],
+  outsider: [404, 404, 404, 404, success],
+});
+
+/** Of a message that the bot wrote. */
+const changing = (success: number): Statuses => ({
+  ...others,
+  bot: [success, success, 404, 403, 404],
+  member: [403, 403, 403, 403, 404],
+  stranger: [403, 404, 404, 403, 404],
+  admin: [403, 404, 404, 403, 404],
+  owner: [403, 404, 403, 403, 404],
+  outsider: [404, 404, 404, 404, 403],
+});
+
+const routes: Array<[method: string, path: string, body: object | undefined, expected: Statuses]> = [
+  ["GET", "", undefined, reading],
+  ["GET", "/messages", undefined, reading],
+  ["GET", "/messages/{message}", undefined, reading],
+  ["GET", "/members", undefined, listingMembers],
+  ["POST", "/messages", { body: "hello" }, writing(201)],
+  ["PUT", "/messages/{message}/reactions/%F0%9F%91%8D", undefined, writing(204)],
+  ["DELETE", "/messages/{message}/reactions/%F0%9F%91%8D", undefined, writing(204)],
+  ["PATCH", "/messages/{message}", { body: "goodbye" }, changing(200)],
+  ["DELETE", "/messages/{message}", undefined, changing(204)],
+];
+
+let stage: Stage;
+let clients: Record<Subject, ApiClient>;
+
+beforeAll(async () => {
+  stage = await startStage();
+  const entries = subjects.map(async (name) => [name, await stage.as(stage.cast[name])] as const);
+  clients = Object.fromEntries(await Promise.all(entries)) as typeof clients;
+});
+
+afterAll(() => stage[Symbol.asyncDispose]());
+
+describe.each(routes)("%s /channels/{channel}%s", (method, path, body, expected) => {
+  test.each(subjects)("answers the %s as its memberships and role say", async (subject) => {
+    const { cast, workspace } = stage;
+    const statuses: number[] = [];
+    for (const name of channels) {
+      const channel = cast[name];
+      const { id } = await workspace.message(channel, cast.bot);
+      const address = `/channels/${channel.id}${path.replace("{message}", id)}`;
+      statuses.push((await clients[subject].send(method, address, body)).status);
+    }
+    expect(statuses).toEqual([...expected[subject]]);
+  });
+});
+
+describe("GET /channels", () => {
+  const seen: Record<Subject, string[]> = {
+    bot: ["archived", "open", "secret"],
+    idleBot: [],
+    member: ["Acme owner, Max Member", "archived", "general", "open", "secret"],
+    stranger: ["archived", "general", "open"],
+    admin: ["archived", "general", "open"],
+    owner: ["Acme owner, Max Member", "archived", "general", "open"],
+    outsider: ["elsewhere", "general"],
+    outsiderBot: [],
+  };
+
+  test.each(subjects)("shows the %s what it may see, ordered by name", async (subject) => {
+    const { status, json } = await clients[subject].get<{ data: Channel[] }>("/channels");
+    expect(status).toBe(200);
+    expect(json.data.map(({ name }) => name)).toEqual(seen[subject]);
+  });
+});
+
+describe("what must not be known to exist", () => {
+  test("is refused in the same words as what does not exist", async () => {
+    const { cast, workspace } = stage;
+    const { id: message } = await workspace.message(cast.secret, cast.bot);
+    for (const path of ["", "/messages", `/messages/${message}`, "/members"]) {
+      const hidden = await clients.stranger.get(`/channels/${cast.secret.id}${path}`);
+      const foreign = await clients.outsider.get(`/channels/${cast.secret.id}${path}`);
+      const missing = await clients.stranger.get(`/channels/${Bun.randomUUIDv7()}${path}`);
+      expect([hidden.text, foreign.text]).toEqual([missing.text, missing.text]);
+    }
+  });
+
+  test("covers a message that lives in another channel of the subject", async () => {
+    const { cast, workspace } = stage;
+    const { id } = await workspace.message(cast.secret, cast.bot);
+    const address = `/channels/${cast.open.id}/messages/${id}`;
+    const answers = [
+      await clients.bot.get(address),
+      await clients.bot.patch(address, { body: "x" }),
+      await clients.bot.del(address),
+      await clients.bot.put(`${address}/reactions/%F0%9F%91%8D`),
+      await clients.bot.del(`${address}/reactions/%F0%9F%91%8D`),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
+  });
+});
