@@ -1,44 +1,102 @@
-import { Elysia } from "elysia";
 import type { Config } from "./config.ts";
 import type { Database } from "./database/open.ts";
-import { apiRoutes } from "./http/api.ts";
+import { holdServerLock } from "./database/server-lock.ts";
+import type { AddressGuard } from "./deliveries/address-guard.ts";
+import { Retention } from "./deliveries/retention.ts";
+import { Worker } from "./deliveries/worker.ts";
+import { application } from "./http/application.ts";
 import { authentication } from "./http/authentication.ts";
-import { healthRoutes } from "./http/health.ts";
 import { RateLimit } from "./http/rate-limit.ts";
-import { refusalAnswer } from "./http/refusals.ts";
 import { startServer } from "./http/server.ts";
+import { watchForWork } from "./jobs/signal.ts";
 import type { Log } from "./log.ts";
+import { findKey } from "./secrets/key.ts";
+import { Vault } from "./secrets/vault.ts";
 
 /** A running server. */
 export type RunningApp = {
   /** Where it listens, with the port that the system gave. */
   url: string;
-  /** Takes no new request, lets those under way finish, then returns. The database stays open. */
+  /** Takes nothing new, lets the requests and deliveries under way finish, then returns. The database stays open. */
   stop(): Promise<void>;
 };
 
-/**
- * Puts the parts together and serves them. This is the only place that knows them all.
- * @throws the operating system's error when the address is taken.
- */
-export function startApp({ config, database, log }: { config: Config; database: Database; log: Log }): RunningApp {
-  let listening = "";
-  const context = {
-    database,
-    authentication: authentication(database, new RateLimit(config.apiRateLimit)),
-    baseUrl: () => config.baseUrl || listening,
-  };
-  const root = new Elysia({ normalize: false, handler: { standardHostname: false } })
-    .onError(({ error, request, set }) => refusalAnswer(error, request, set.headers))
-    .use(healthRoutes(database));
-  // Switched off, the platform's addresses do not exist.
-  if (config.integrationsEnabled) root.use(apiRoutes(context));
+export type AppParts = {
+  config: Config;
+  dataDir: string;
+  database: Database;
+  log: Log;
+  /** What tests put in the place of the network's names and authorities. */
+  overrides?: Pick<AddressGuard, "resolve" | "allow" | "ownAddresses"> & { ca?: string };
+};
 
+/**
+ * Puts the parts together: serves, delivers and cleans up. This is the only place that knows them all.
+ * @throws DomainError `conflict` when another server works on the data folder; the operating system's error when the
+ *   address is taken.
+ */
+export async function startApp({ config, dataDir, database, log, overrides = {} }: AppParts): Promise<RunningApp> {
+  const lock = holdServerLock(dataDir);
+  const { ca, ...guardOverrides } = overrides;
+  const vault = new Vault(findKey(dataDir, config.secretKey));
+  const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };
+
+  let listening = "";
+  const root = application(
+    {
+      database,
+      vault,
+      guard,
+      log,
+      authentication: authentication(database, new RateLimit(config.apiRateLimit)),
+      ingestRateLimit: new RateLimit(config.ingestRateLimit),
+      baseUrl: () => config.baseUrl || listening,
+    },
+    config,
+  );
   const server = startServer(root, log, config);
   listening = `http://${urlHost(config.host)}:${server.port}`;
+
+  const background = config.integrationsEnabled
+    ? await startBackground({ config, dataDir, database, log, vault, guard, ca })
+    : undefined;
+  log.info({ url: listening, integrations_enabled: config.integrationsEnabled }, "server.started");
   return {
     url: listening,
-    stop: async () => await server.stop(),
+    async stop() {
+      await server.stop();
+      await background?.stop();
+      lock.release();
+      log.info("server.stopped");
+    },
+  };
+}
+
+type BackgroundParts = Omit<AppParts, "overrides"> & { vault: Vault; guard: AddressGuard; ca: string | undefined };
+
+/** What goes on beside the requests: deliveries, and the deletion of what is past its time. */
+async function startBackground({ config, dataDir, database, log, vault, guard, ca }: BackgroundParts) {
+  const worker = new Worker({
+    database,
+    vault,
+    log,
+    outgoing: { guard, timeoutMs: config.webhooksTimeout * 1000, ca },
+    rules: {
+      maxAttempts: config.webhooksMaxAttempts,
+      backoffBaseMs: config.webhooksBackoffBase * 1000,
+      disableAfter: config.webhooksDisableAfter,
+    },
+  });
+  const retention = new Retention(database, config.webhooksRetentionDays, log);
+  const stopWatching = watchForWork(dataDir, () => void worker.wakeAll());
+  // What was under way when the last server ended is still queued, and goes out at once.
+  await worker.wakeAll();
+  retention.start();
+  return {
+    async stop() {
+      stopWatching();
+      await Promise.all([worker.stop(), retention.stop()]);
+    },
   };
 }
 

@@ -37,7 +37,9 @@ export async function serve(
   const database = openWorkspace(invocation.dataDir);
   try {
     const stopped = stopSignal();
-    const app = startListening(() => startApp({ config, database, log: createLog(config.logLevel) }), config);
+    const { dataDir } = invocation;
+    const log = createLog(config.logLevel);
+    const app = await startListening(() => startApp({ config, dataDir, database, log }), config);
     try {
       await onListening(app);
       await stopped;
@@ -49,9 +51,12 @@ export async function serve(
   }
 }
 
-function startListening<App>(start: () => App, { host, port }: { host: string; port: number }): App {
+async function startListening<App>(
+  start: () => Promise<App>,
+  { host, port }: { host: string; port: number },
+): Promise<App> {
   try {
-    return start();
+    return await start();
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
     throw new DomainError(

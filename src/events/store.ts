@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
 import { events, subscriptionFilters } from "../database/schema.ts";
@@ -58,4 +58,22 @@ const byId = prepared((db) =>
 export async function selectEvent(db: Reading, id: string) {
   const [row] = await byId(db).execute({ id });
   return row;
+}
+
+/** The oldest events from before a time, after the given place, in their order. */
+export async function selectOldEvents(
+  db: Reading,
+  { after, before, limit }: { after: number; before: number; limit: number },
+): Promise<Array<{ seq: number; id: string }>> {
+  const rows = await db
+    .select({ seq: events.seq, id: events.id, createdAt: events.createdAt })
+    .from(events)
+    .where(gt(events.seq, after))
+    .orderBy(asc(events.seq))
+    .limit(limit);
+  return rows.filter(({ createdAt }) => createdAt < before);
+}
+
+export async function deleteEvents(tx: Writing, ids: string[]): Promise<void> {
+  await tx.delete(events).where(inArray(events.id, ids));
 }

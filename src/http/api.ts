@@ -3,14 +3,23 @@ import { channelRoutes } from "../channels/routes.ts";
 import type { Database } from "../database/open.ts";
 import { memberRoutes } from "../members/routes.ts";
 import { messageRoutes } from "../messages/routes.ts";
+import type { AddressGuard } from "../deliveries/address-guard.ts";
+import type { Log } from "../log.ts";
 import { reactionRoutes } from "../reactions/routes.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { subscriptionRoutes } from "../subscriptions/routes.ts";
 import { authentication } from "./authentication.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import { refusalAnswer } from "./refusals.ts";
 
 /** What the routes are built from. */
 export type ApiContext = {
   database: Database;
+  vault: Vault;
+  guard: AddressGuard;
+  log: Log;
   authentication: ReturnType<typeof authentication>;
+  ingestRateLimit: RateLimit;
   /** The address under which the world reaches the server, without a slash at the end. */
   baseUrl: () => string;
 };
@@ -23,7 +32,8 @@ export function apiRoutes(context: ApiContext) {
     .use(channelRoutes(context))
     .use(messageRoutes(context))
     .use(reactionRoutes(context))
-    .use(memberRoutes(context));
+    .use(memberRoutes(context))
+    .use(subscriptionRoutes(context));
 }
 
 export type ApiRoutes = ReturnType<typeof apiRoutes>;

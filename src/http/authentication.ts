@@ -4,7 +4,7 @@ import { DomainError } from "../errors.ts";
 import type { Subject } from "../subject.ts";
 import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import { type RateLimit, spend } from "./rate-limit.ts";
 
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
 const bearer = /^bearer +([^\s,]+)$/i;
@@ -21,18 +21,7 @@ export function authentication(database: Database, rateLimit: RateLimit) {
         const grant = await authenticate(database, bearerToken(request) ?? "");
         if (!grant) throw unauthenticated();
 
-        const standing = rateLimit.take(grant.tokenId);
-        set.headers["x-ratelimit-limit"] = String(standing.limit);
-        set.headers["x-ratelimit-remaining"] = String(standing.remaining);
-        set.headers["x-ratelimit-reset"] = String(standing.resetsAt);
-        if (!standing.isAllowed) {
-          throw new DomainError(
-            "rate_limited",
-            `This token may make ${standing.limit} requests a minute. Try again in ${standing.retryAfterSeconds} s.`,
-            { headers: { "retry-after": String(standing.retryAfterSeconds) } },
-          );
-        }
-
+        spend(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
         if (!grant.scopes.has(scope)) {
           throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
         }

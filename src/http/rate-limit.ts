@@ -1,3 +1,5 @@
+import { DomainError } from "../errors.ts";
+
 const windowMs = 60_000;
 
 /** Where a key stands in its window of 60 seconds. */
@@ -60,4 +62,21 @@ export class RateLimit {
     this.#nextSweepAt = now + windowMs;
     for (const [key, { endsAt }] of this.#windows) if (endsAt <= now) this.#windows.delete(key);
   }
+}
+
+/**
+ * Counts a request of the key and says in the answer's headers where it stands.
+ * @throws DomainError `rate_limited` with `Retry-After`; `who` is the one that is limited, for the message.
+ */
+export function spend(rateLimit: RateLimit, key: string, who: string, headers: Record<string, string | number>): void {
+  const { isAllowed, limit, remaining, resetsAt, retryAfterSeconds } = rateLimit.take(key);
+  headers["x-ratelimit-limit"] = String(limit);
+  headers["x-ratelimit-remaining"] = String(remaining);
+  headers["x-ratelimit-reset"] = String(resetsAt);
+  if (isAllowed) return;
+  throw new DomainError(
+    "rate_limited",
+    `${who} may make ${limit} requests a minute. Try again in ${retryAfterSeconds} s.`,
+    { headers: { "retry-after": String(retryAfterSeconds) } },
+  );
 }

@@ -1,4 +1,4 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
 import { events, jobs, subscriptions } from "../database/schema.ts";
@@ -47,6 +47,7 @@ const claimed = prepared((db) =>
     .select({
       seq: jobs.seq,
       attempts: jobs.attempts,
+      dueAt: jobs.dueAt,
       eventId: jobs.eventId,
       eventType: events.type,
       envelope: events.envelope,
@@ -102,8 +103,16 @@ export async function deleteJobs(tx: Writing, subscriptionId: string, limit: num
   return gone.length;
 }
 
-/** Whether the event still waits to go to somebody. */
-export async function isQueued(db: Reading, eventId: string): Promise<boolean> {
-  const rows = await db.select({ seq: jobs.seq }).from(jobs).where(eq(jobs.eventId, eventId)).limit(1);
-  return rows.length > 0;
+/** Makes what waits for the subscription due now. */
+export async function hastenJobs(tx: Writing, subscriptionId: string, now: number): Promise<void> {
+  await tx
+    .update(jobs)
+    .set({ dueAt: now })
+    .where(and(eq(jobs.subscriptionId, subscriptionId), gt(jobs.dueAt, now)));
+}
+
+/** Which of the events still wait to go to somebody. */
+export async function selectQueuedEventIds(db: Reading, eventIds: string[]): Promise<string[]> {
+  const rows = await db.selectDistinct({ eventId: jobs.eventId }).from(jobs).where(inArray(jobs.eventId, eventIds));
+  return rows.map(({ eventId }) => eventId);
 }

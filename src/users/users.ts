@@ -1,6 +1,7 @@
 import { record } from "../audit/audit.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, invalid, notFound } from "../errors.ts";
+import { revokeWebhooksOfBot } from "../incoming-webhooks/store.ts";
 import { type Role, roles, type Subject } from "../subject.ts";
 import { revokeTokensOfUser } from "../tokens/store.ts";
 import { checkOf } from "../validation.ts";
@@ -115,6 +116,7 @@ export async function reactivate(tx: Writing, person: UserRow, actor: string): P
 export async function silence(tx: Writing, user: UserRow): Promise<number> {
   const now = Date.now();
   await updateDeactivatedAt(tx, user.id, now);
+  await revokeWebhooksOfBot(tx, user.id, now);
   return await revokeTokensOfUser(tx, user.id, now);
 }
 

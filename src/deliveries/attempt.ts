@@ -1,0 +1,65 @@
+import { type AddressGuard, vet } from "./address-guard.ts";
+import type { PreparedRequest } from "./prepare.ts";
+import { send } from "./send.ts";
+
+/** How one attempt ended. Whatever the receiver does is an outcome and never an exception. */
+export type Outcome = {
+  kind: "succeeded" | "rejected" | "timed_out" | "unreachable" | "blocked";
+  /** The receiver's status, null when no status line came in time. */
+  status: number | null;
+  /** What went wrong, in a few words without an address; null when it succeeded. */
+  error: string | null;
+  /** At most the first KiB of the answer's body, as bytes. */
+  responseStart: Uint8Array | null;
+  /** The answer's `Retry-After`, as it came. */
+  retryAfter: string | null;
+  durationMs: number;
+};
+
+export type Outgoing = {
+  guard: AddressGuard;
+  /** For the whole attempt, from the name look-up to the last header. */
+  timeoutMs: number;
+  /** A certificate authority of the tests' own. */
+  ca?: string | undefined;
+};
+
+/** Vets the address anew and sends the request to what was vetted (specification part 6, rules 1 and 4). */
+export async function attempt(
+  { guard, timeoutMs, ca }: Outgoing,
+  url: string,
+  request: PreparedRequest,
+): Promise<Outcome> {
+  const startedAt = performance.now();
+  const ended = (outcome: Pick<Outcome, "kind"> & Partial<Outcome>): Outcome => ({
+    status: null,
+    error: null,
+    responseStart: null,
+    retryAfter: null,
+    ...outcome,
+    durationMs: Math.round(performance.now() - startedAt),
+  });
+
+  const vetted = await vet(url, guard, timeoutMs);
+  if (!vetted.ok && vetted.reason === "blocked") return ended({ kind: "blocked", error: blocked });
+  if (!vetted.ok) return ended({ kind: "unreachable", error: vetted.detail });
+
+  const left = timeoutMs - (performance.now() - startedAt);
+  if (left <= 0) return ended({ kind: "timed_out", error: late(timeoutMs) });
+  const sent = await send({ ...request, url: vetted.url, addresses: vetted.addresses, timeoutMs: left, ...(ca && { ca }) });
+  if (sent.kind === "timed_out") {
+    return ended({ kind: "timed_out", error: late(timeoutMs) });
+  }
+  if (sent.kind === "unreachable") return ended({ kind: "unreachable", error: sent.error });
+  const { status, retryAfter, excerpt } = sent;
+  const answer = { status, retryAfter, responseStart: excerpt };
+  if (status >= 200 && status < 300) return ended({ kind: "succeeded", ...answer });
+  return ended({ kind: "rejected", error: `the receiver answered ${status}`, ...answer });
+}
+
+function late(timeoutMs: number): string {
+  return `timed out after ${timeoutMs} ms`;
+}
+
+// The same for every reason, so that it tells nothing about the network that the server stands in.
+const blocked = "blocked: the URL is not publicly reachable";

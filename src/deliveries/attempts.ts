@@ -1,0 +1,85 @@
+import type { Reading } from "../database/open.ts";
+import { selectEvent } from "../events/store.ts";
+import { notFound } from "../errors.ts";
+import type { WebhookDelivery } from "../subscriptions/schemas.ts";
+import { timestamp } from "../timestamp.ts";
+import { plainHeaders } from "./prepare.ts";
+import { type AttemptRow, selectAttempt, selectAttempts, selectLatestAttempts } from "./store.ts";
+
+/** One attempt with all that is known of it, for the one who runs the workspace. */
+export type AttemptShown = WebhookDelivery & {
+  replay: boolean;
+  duration_ms: number;
+  webhook: { id: string; name: string; url: string };
+  /** What was sent; the signature is never kept. `body` is null once retention has taken it. */
+  request: { headers: Record<string, string>; body: string | null };
+  /** The first KiB of the answer at most; null when there was none. */
+  response: string | null;
+};
+
+/** The subscription's latest attempts, newest first. */
+export async function listLatestAttempts(
+  db: Reading,
+  subscriptionId: string,
+  limit: number,
+): Promise<WebhookDelivery[]> {
+  return (await selectLatestAttempts(db, subscriptionId, limit)).map(deliveryResource);
+}
+
+/**
+ * The team's attempts, newest first, at most `limit`: all, or those of one subscription, or the failed ones. `after`
+ * asks for what came since: the `place` of the newest one seen.
+ */
+export async function listAttempts(
+  db: Reading,
+  teamId: string,
+  filter: {
+    subscriptionId?: string | undefined;
+    onlyFailed?: boolean | undefined;
+    after?: number | undefined;
+    limit: number;
+  },
+): Promise<Array<WebhookDelivery & { replay: boolean; webhook_id: string; place: number }>> {
+  const rows = await selectAttempts(db, teamId, filter);
+  return rows.map((row) => ({
+    ...deliveryResource(row),
+    replay: row.isReplay,
+    webhook_id: row.subscriptionId,
+    place: row.seq,
+  }));
+}
+
+/** @throws DomainError `not_found` when the team's log holds no such attempt. */
+export async function showAttempt(db: Reading, teamId: string, id: string): Promise<AttemptShown> {
+  const found = await selectAttempt(db, teamId, id.toLowerCase());
+  if (!found) throw notFound("delivery");
+  const { attempt, subscription } = found;
+  const event = await selectEvent(db, attempt.eventId);
+  return {
+    ...deliveryResource(attempt),
+    replay: attempt.isReplay,
+    duration_ms: attempt.durationMs,
+    webhook: { id: subscription.id, name: subscription.name, url: subscription.url },
+    request: {
+      headers: {
+        ...plainHeaders({ id: attempt.eventId, type: attempt.eventType }),
+        "x-service-signature": "(not kept)",
+      },
+      body: event?.envelope ?? null,
+    },
+    response: attempt.responseStart === null ? null : new TextDecoder().decode(attempt.responseStart),
+  };
+}
+
+/** The attempt as the API shows it. */
+export function deliveryResource(row: Omit<AttemptRow, "seq">): WebhookDelivery {
+  return {
+    id: row.id,
+    event_type: row.eventType,
+    event_id: row.eventId,
+    succeeded: row.succeeded,
+    response_status: row.responseStatus,
+    error: row.error,
+    created_at: timestamp(row.createdAt),
+  };
+}

@@ -1,0 +1,41 @@
+import type { Database } from "../database/open.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { signingSecrets } from "../subscriptions/secrets.ts";
+import { getSubscription } from "../subscriptions/subscriptions.ts";
+import { timestamp } from "../timestamp.ts";
+import { attempt, type Outgoing } from "./attempt.ts";
+import { prepare } from "./prepare.ts";
+
+/** How the receiver answered a ping. */
+export type Pong = {
+  succeeded: boolean;
+  response_status: number | null;
+  error: string | null;
+  /** The first KiB of the answer's body at most. */
+  response: string | null;
+  duration_ms: number;
+};
+
+/**
+ * Sends one signed test request of type `ping` to the subscription, whatever its status. Nothing is logged and the
+ * streak stays as it is.
+ * @throws DomainError `not_found`; `key_missing` when it cannot be signed.
+ */
+export async function ping(
+  { database, vault, outgoing }: { database: Database; vault: Vault; outgoing: Outgoing },
+  teamId: string,
+  id: string,
+): Promise<Pong> {
+  const row = await getSubscription(database.read, teamId, id);
+  const now = Date.now();
+  const envelope = { id: Bun.randomUUIDv7(), type: "ping", created_at: timestamp(now), data: { webhook_id: row.id } };
+  const notice = { id: envelope.id, type: envelope.type, envelope: JSON.stringify(envelope) };
+  const outcome = await attempt(outgoing, row.url, prepare(notice, signingSecrets(vault, row, now), now));
+  return {
+    succeeded: outcome.kind === "succeeded",
+    response_status: outcome.status,
+    error: outcome.error,
+    response: outcome.responseStart === null ? null : new TextDecoder().decode(outcome.responseStart),
+    duration_ms: outcome.durationMs,
+  };
+}

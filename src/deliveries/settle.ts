@@ -1,0 +1,83 @@
+import type { Writing } from "../database/open.ts";
+import { type ClaimedJob, deleteJob, selectJob, updateJob } from "../jobs/store.ts";
+import { disable } from "../subscriptions/status.ts";
+import { updateOnFailure, updateOnSuccess } from "../subscriptions/store.ts";
+import type { Outcome } from "./attempt.ts";
+import { nextAttemptAt } from "./schedule.ts";
+import { insertAttempt } from "./store.ts";
+
+export type RetryRules = {
+  maxAttempts: number;
+  /** Before the second attempt, in milliseconds. */
+  backoffBaseMs: number;
+  /** So many failed attempts in a row disable the subscription. */
+  disableAfter: number;
+};
+
+/** What the attempt led to. */
+export type Settled = { attemptId: string; nextAttemptAt: number | undefined; isDisabled: boolean };
+
+/**
+ * Writes down how an attempt at a job ended, all in one write: the log, the subscription's streak, and what becomes of
+ * the job. A job that somebody dropped meanwhile stays dropped (specification part 6, rules 1 and 2).
+ */
+export async function settle(
+  tx: Writing,
+  job: ClaimedJob,
+  outcome: Outcome,
+  rules: RetryRules,
+  now = Date.now(),
+): Promise<Settled> {
+  const attemptId = Bun.randomUUIDv7();
+  await insertAttempt(tx, { id: attemptId, ...logged(job, outcome, now), isReplay: false });
+  const isQueued = (await selectJob(tx, job.seq))?.attempts === job.attempts;
+
+  if (outcome.kind === "succeeded") {
+    await updateOnSuccess(tx, job.subscription.id, now);
+    if (isQueued) await deleteJob(tx, job.seq);
+    return { attemptId, nextAttemptAt: undefined, isDisabled: false };
+  }
+
+  const subscription = await updateOnFailure(tx, job.subscription.id);
+  const isDisabled =
+    subscription?.status === "active" &&
+    subscription.deletedAt === null &&
+    subscription.consecutiveFailures >= rules.disableAfter;
+  if (isDisabled) {
+    await disable(tx, subscription, "webhook.auto_disabled", "parley", {
+      consecutive_failures: subscription.consecutiveFailures,
+      error: outcome.error,
+    });
+  }
+
+  const next = nextAttemptAt({
+    attempt: job.attempts + 1,
+    maxAttempts: rules.maxAttempts,
+    status: outcome.status,
+    retryAfter: outcome.retryAfter,
+    now,
+    baseMs: rules.backoffBaseMs,
+  });
+  if (isQueued && next === undefined) await deleteJob(tx, job.seq);
+  if (isQueued && next !== undefined) await updateJob(tx, job.seq, job.attempts + 1, next);
+  return { attemptId, nextAttemptAt: next, isDisabled };
+}
+
+/** The row of the delivery log, but for its id and whether it is a replay. */
+export function logged(
+  { eventId, eventType, subscription }: Pick<ClaimedJob, "eventId" | "eventType" | "subscription">,
+  outcome: Outcome,
+  now: number,
+) {
+  return {
+    subscriptionId: subscription.id,
+    eventId,
+    eventType,
+    succeeded: outcome.kind === "succeeded",
+    responseStatus: outcome.status,
+    responseStart: outcome.responseStart === null ? null : Buffer.from(outcome.responseStart),
+    error: outcome.error,
+    durationMs: outcome.durationMs,
+    createdAt: now,
+  };
+}

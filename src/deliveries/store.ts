@@ -1,0 +1,110 @@
+import { and, asc, desc, eq, gt, inArray, lte, sql } from "drizzle-orm";
+import type { Reading, Writing } from "../database/open.ts";
+import { prepared } from "../database/prepared.ts";
+import { attempts, subscriptions } from "../database/schema.ts";
+
+export type AttemptRow = typeof attempts.$inferSelect;
+
+const insert = prepared((db) =>
+  db
+    .insert(attempts)
+    .values({
+      id: sql.placeholder("id"),
+      subscriptionId: sql.placeholder("subscriptionId"),
+      eventId: sql.placeholder("eventId"),
+      eventType: sql.placeholder("eventType"),
+      succeeded: sql.placeholder("succeeded"),
+      isReplay: sql.placeholder("isReplay"),
+      responseStatus: sql.placeholder("responseStatus"),
+      responseStart: sql.placeholder("responseStart"),
+      error: sql.placeholder("error"),
+      durationMs: sql.placeholder("durationMs"),
+      createdAt: sql.placeholder("createdAt"),
+    })
+    .prepare(),
+);
+
+/** Adds an attempt to the delivery log. */
+export async function insertAttempt(tx: Writing, row: Omit<AttemptRow, "seq">): Promise<void> {
+  await insert(tx).execute(row);
+}
+
+const latest = prepared((db) =>
+  db
+    .select()
+    .from(attempts)
+    .where(eq(attempts.subscriptionId, sql.placeholder("subscriptionId")))
+    .orderBy(desc(attempts.seq))
+    .limit(sql.placeholder("limit"))
+    .prepare(),
+);
+
+/** The subscription's latest attempts, newest first. */
+export async function selectLatestAttempts(
+  db: Reading,
+  subscriptionId: string,
+  limit: number,
+): Promise<AttemptRow[]> {
+  return await latest(db).execute({ subscriptionId, limit });
+}
+
+/** The team's attempts after the given place in the log, newest first, for one subscription or all that live. */
+export async function selectAttempts(
+  db: Reading,
+  teamId: string,
+  filter: {
+    subscriptionId?: string | undefined;
+    onlyFailed?: boolean | undefined;
+    after?: number | undefined;
+    limit: number;
+  },
+): Promise<AttemptRow[]> {
+  const rows = await db
+    .select({ attempt: attempts })
+    .from(attempts)
+    .innerJoin(subscriptions, eq(subscriptions.id, attempts.subscriptionId))
+    .where(
+      and(
+        eq(subscriptions.teamId, teamId),
+        filter.subscriptionId === undefined ? undefined : eq(attempts.subscriptionId, filter.subscriptionId),
+        filter.onlyFailed ? eq(attempts.succeeded, false) : undefined,
+        filter.after === undefined ? undefined : gt(attempts.seq, filter.after),
+      ),
+    )
+    .orderBy(desc(attempts.seq))
+    .limit(filter.limit);
+  return rows.map(({ attempt }) => attempt);
+}
+
+/** The attempt and its subscription, where that belongs to the team. */
+export async function selectAttempt(db: Reading, teamId: string, id: string) {
+  const [row] = await db
+    .select({ attempt: attempts, subscription: subscriptions })
+    .from(attempts)
+    .innerJoin(subscriptions, eq(subscriptions.id, attempts.subscriptionId))
+    .where(and(eq(attempts.id, id), eq(subscriptions.teamId, teamId)));
+  return row;
+}
+
+/** The log's oldest attempts, at most `limit`. */
+export async function selectOldestAttempts(db: Reading, limit: number) {
+  return await db
+    .select({ seq: attempts.seq, createdAt: attempts.createdAt })
+    .from(attempts)
+    .orderBy(asc(attempts.seq))
+    .limit(limit);
+}
+
+/** Deletes the attempts up to this place in the log. */
+export async function deleteAttemptsUpTo(tx: Writing, seq: number): Promise<void> {
+  await tx.delete(attempts).where(lte(attempts.seq, seq));
+}
+
+/** Which of the events an attempt in the log still tells of. */
+export async function selectLoggedEventIds(db: Reading, eventIds: string[]): Promise<string[]> {
+  const rows = await db
+    .selectDistinct({ eventId: attempts.eventId })
+    .from(attempts)
+    .where(inArray(attempts.eventId, eventIds));
+  return rows.map(({ eventId }) => eventId);
+}

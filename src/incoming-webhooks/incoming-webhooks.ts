@@ -1,0 +1,137 @@
+import { record } from "../audit/audit.ts";
+import type { ChannelRow } from "../channels/store.ts";
+import { refuseArchived } from "../channels/visibility.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { DomainError, forbidden, notFound } from "../errors.ts";
+import { isMember } from "../members/store.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { timestamp } from "../timestamp.ts";
+import { hashOf, newSecret } from "../tokens/secret-text.ts";
+import type { UserRow } from "../users/store.ts";
+import {
+  type IncomingWebhookRow,
+  insertIncomingWebhook,
+  revokeWebhookRow,
+  selectIncomingWebhooks,
+  updateWebhookSecret,
+} from "./store.ts";
+
+/** An incoming webhook as lists show it: never its address or secret. */
+export type IncomingWebhook = {
+  id: string;
+  name: string;
+  bot: { id: string; name: string };
+  channel: { id: string; name: string; slug: string };
+  /** Whether its requests have to carry a signature. */
+  signed: boolean;
+  created_at: string;
+};
+
+/**
+ * Creates an address that posts into the channel as the bot. Returns it with the URL token, and the signing secret of a
+ * signed one: both exist in clear only here.
+ * @throws DomainError `forbidden` when the bot is not in the channel or nobody can post there; `conflict` when the bot
+ *   has one for the channel; `key_missing` when a signing secret cannot be kept.
+ */
+export async function createIncomingWebhook(
+  tx: Writing,
+  vault: Vault,
+  { bot, channel }: { bot: UserRow; channel: ChannelRow },
+  input: { name: string; signed: boolean },
+  actor: string,
+): Promise<IncomingWebhook & { token: string; secret: string | null }> {
+  if (bot.type !== "bot" || bot.deactivatedAt !== null) throw forbidden(`${bot.name} is not an active bot.`);
+  refuseArchived(channel);
+  if (!(await isMember(tx, channel.id, bot.id))) {
+    throw forbidden(`The bot ${bot.name} is not in ${channel.name}. Add it to the channel first.`);
+  }
+  const id = Bun.randomUUIDv7();
+  const token = newSecret("ply_in_");
+  const secret = input.signed ? newSecret("whsec_") : null;
+  const row: IncomingWebhookRow = {
+    id,
+    teamId: channel.teamId,
+    botId: bot.id,
+    channelId: channel.id,
+    name: input.name,
+    tokenHash: hashOf(token),
+    secret: secret === null ? null : vault.seal(secret, `incoming_webhooks:${id}`),
+    revokedAt: null,
+    createdAt: Date.now(),
+  };
+  if (!(await insertIncomingWebhook(tx, row))) {
+    throw new DomainError("conflict", `The bot ${bot.name} has an incoming webhook for ${channel.name} already.`);
+  }
+  const details = { bot: bot.name, channel: channel.name, signed: input.signed };
+  await recordWebhook(tx, row, "incoming_webhook.created", actor, details);
+  return { ...webhookResource(row, bot, channel), token, secret };
+}
+
+/** The team's incoming webhooks that are not revoked, newest first. */
+export async function listIncomingWebhooks(db: Reading, teamId: string): Promise<IncomingWebhook[]> {
+  const rows = await selectIncomingWebhooks(db, teamId);
+  return rows.map(({ webhook, bot, channel }) => webhookResource(webhook, bot, channel));
+}
+
+/**
+ * Revokes the address for good: the next request to it finds nothing. What it posted stays and keeps naming it.
+ * @throws DomainError `not_found`.
+ */
+export async function revokeIncomingWebhook(
+  tx: Writing,
+  teamId: string,
+  id: string,
+  actor: string,
+): Promise<{ id: string }> {
+  const row = await revokeWebhookRow(tx, teamId, id.toLowerCase(), Date.now());
+  if (!row) throw notFound("incoming webhook");
+  await recordWebhook(tx, row, "incoming_webhook.revoked", actor);
+  return { id: row.id };
+}
+
+/**
+ * Gives the webhook a new signing secret, shown only here; the old one is dead at once. One that took unsigned requests
+ * takes only signed ones from now on.
+ * @throws DomainError `not_found`; `key_missing`.
+ */
+export async function rotateIncomingSecret(
+  tx: Writing,
+  vault: Vault,
+  teamId: string,
+  id: string,
+  actor: string,
+): Promise<{ id: string; signed: true; secret: string }> {
+  const secret = newSecret("whsec_");
+  const known = id.toLowerCase();
+  const row = await updateWebhookSecret(tx, teamId, known, vault.seal(secret, `incoming_webhooks:${known}`));
+  if (!row) throw notFound("incoming webhook");
+  await recordWebhook(tx, row, "incoming_webhook.secret_rotated", actor);
+  return { id: row.id, signed: true, secret };
+}
+
+function webhookResource(row: IncomingWebhookRow, bot: UserRow, channel: ChannelRow): IncomingWebhook {
+  return {
+    id: row.id,
+    name: row.name,
+    bot: { id: bot.id, name: bot.name },
+    channel: { id: channel.id, name: channel.name, slug: channel.slug },
+    signed: row.secret !== null,
+    created_at: timestamp(row.createdAt),
+  };
+}
+
+async function recordWebhook(
+  tx: Writing,
+  row: IncomingWebhookRow,
+  action: string,
+  actor: string,
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  await record(tx, {
+    teamId: row.teamId,
+    actor,
+    action,
+    target: `incoming_webhook:${row.id}`,
+    details: { name: row.name, ...details },
+  });
+}

@@ -1,0 +1,64 @@
+import { refuseArchived } from "../channels/visibility.ts";
+import type { Database, Reading } from "../database/open.ts";
+import { DomainError, forbidden, notFound } from "../errors.ts";
+import { isMember } from "../members/store.ts";
+import { appendMessage } from "../messages/append.ts";
+import type { Message } from "../messages/schemas.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { hashOf, isSecretText } from "../tokens/secret-text.ts";
+import { checkPayload } from "./payload.ts";
+import { isValidSignature } from "./signature.ts";
+import { selectLiveWebhook } from "./store.ts";
+
+export type LiveWebhook = NonNullable<Awaited<ReturnType<typeof selectLiveWebhook>>>;
+
+/**
+ * The webhook that the token of the address belongs to.
+ * @throws DomainError `not_found` for a token that is malformed, unknown or revoked, or whose bot is gone.
+ */
+export async function getLiveWebhook(db: Reading, token: string): Promise<LiveWebhook> {
+  const found = isSecretText(token) ? await selectLiveWebhook(db, hashOf(token)) : undefined;
+  if (!found) throw notFound("incoming webhook");
+  return found;
+}
+
+/**
+ * Checks the signature of a request to a webhook that has a signing secret, over the bytes as they came
+ * (specification part 5, rule 5).
+ * @throws DomainError `unauthenticated`, the same for a missing, malformed or mismatched one; `key_missing`.
+ */
+export function requireSignature(
+  vault: Vault,
+  { webhook }: LiveWebhook,
+  header: string | null,
+  rawBody: Uint8Array,
+): void {
+  if (webhook.secret === null) return;
+  const secret = vault.open(webhook.secret, `incoming_webhooks:${webhook.id}`);
+  if (isValidSignature(header, rawBody, secret)) return;
+  throw new DomainError(
+    "unauthenticated",
+    "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
+  );
+}
+
+/**
+ * Posts what was sent to the webhook into its channel as its bot. Everything is looked at again in the write, so that a
+ * webhook revoked a moment ago posts nothing.
+ * @throws DomainError `not_found`; `forbidden` when the bot is not in the channel or that is archived; `invalid`.
+ */
+export async function postIncoming(database: Database, token: string, payload: unknown): Promise<Message> {
+  return await database.write(async (tx) => {
+    const { webhook, bot, channel } = await getLiveWebhook(tx, token);
+    if (!(await isMember(tx, channel.id, bot.id))) throw forbidden("The webhook's bot is not a member of the channel.");
+    refuseArchived(channel);
+    const { text, username, iconUrl } = checkPayload(payload);
+    return await appendMessage(tx, channel, bot, {
+      type: "standard",
+      body: text,
+      username,
+      iconUrl,
+      incomingWebhookId: webhook.id,
+    });
+  });
+}

@@ -1,0 +1,16 @@
+import { Type } from "@sinclair/typebox";
+import { bodyLengthMax } from "../messages/schemas.ts";
+
+/** How long a display name and the address of an icon may be, in code points (specification part 8). */
+export const usernameLengthMax = 255;
+export const iconUrlLengthMax = 2048;
+
+/** The body of an incoming webhook, for the document: what it takes is told by `checkPayload`. */
+export const IncomingBody = Type.Object({
+  text: Type.Optional(Type.String({ maxLength: bodyLengthMax, description: "The message." })),
+  body: Type.Optional(Type.String({ maxLength: bodyLengthMax, description: "The message, where `text` is empty." })),
+  username: Type.Optional(Type.String({ maxLength: usernameLengthMax, description: "Shown instead of the bot's name." })),
+  icon_url: Type.Optional(
+    Type.String({ maxLength: iconUrlLengthMax, description: "Shown instead of the bot's picture; never fetched here." }),
+  ),
+});

@@ -1,0 +1,87 @@
+import { and, desc, eq, isNull, sql } from "drizzle-orm";
+import type { Reading, Writing } from "../database/open.ts";
+import { prepared } from "../database/prepared.ts";
+import { channels, incomingWebhooks, users } from "../database/schema.ts";
+
+export type IncomingWebhookRow = typeof incomingWebhooks.$inferSelect;
+
+/** Adds the webhook unless its bot has a live one for the channel; whether it did. */
+export async function insertIncomingWebhook(tx: Writing, row: IncomingWebhookRow): Promise<boolean> {
+  const added = await tx
+    .insert(incomingWebhooks)
+    .values(row)
+    .onConflictDoNothing()
+    .returning({ id: incomingWebhooks.id });
+  return added.length > 0;
+}
+
+const byTokenHash = prepared((db) =>
+  db
+    .select({ webhook: incomingWebhooks, bot: users, channel: channels })
+    .from(incomingWebhooks)
+    .innerJoin(users, eq(users.id, incomingWebhooks.botId))
+    .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
+    .where(
+      and(
+        eq(incomingWebhooks.tokenHash, sql.placeholder("hash")),
+        isNull(incomingWebhooks.revokedAt),
+        isNull(users.deactivatedAt),
+      ),
+    )
+    .prepare(),
+);
+
+/** The live webhook of the token, with its bot and channel. */
+export async function selectLiveWebhook(db: Reading, hash: string) {
+  const [row] = await byTokenHash(db).execute({ hash });
+  return row;
+}
+
+/** The team's live webhooks with their bots and channels, newest first. */
+export async function selectIncomingWebhooks(db: Reading, teamId: string) {
+  return await db
+    .select({ webhook: incomingWebhooks, bot: users, channel: channels })
+    .from(incomingWebhooks)
+    .innerJoin(users, eq(users.id, incomingWebhooks.botId))
+    .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
+    .where(and(eq(incomingWebhooks.teamId, teamId), isNull(incomingWebhooks.revokedAt)))
+    .orderBy(desc(incomingWebhooks.createdAt), desc(incomingWebhooks.id));
+}
+
+/** Revokes the team's webhook; the row as it now is, or undefined when there is no such live one. */
+export async function revokeWebhookRow(
+  tx: Writing,
+  teamId: string,
+  id: string,
+  at: number,
+): Promise<IncomingWebhookRow | undefined> {
+  const [row] = await tx
+    .update(incomingWebhooks)
+    .set({ revokedAt: at })
+    .where(live(teamId, id))
+    .returning();
+  return row;
+}
+
+/** Revokes every webhook of the bot. */
+export async function revokeWebhooksOfBot(tx: Writing, botId: string, at: number): Promise<void> {
+  await tx
+    .update(incomingWebhooks)
+    .set({ revokedAt: at })
+    .where(and(eq(incomingWebhooks.botId, botId), isNull(incomingWebhooks.revokedAt)));
+}
+
+/** Replaces the sealed secret; the row as it now is, or undefined when there is no such live one. */
+export async function updateWebhookSecret(
+  tx: Writing,
+  teamId: string,
+  id: string,
+  secret: Buffer,
+): Promise<IncomingWebhookRow | undefined> {
+  const [row] = await tx.update(incomingWebhooks).set({ secret }).where(live(teamId, id)).returning();
+  return row;
+}
+
+function live(teamId: string, id: string) {
+  return and(eq(incomingWebhooks.id, id), eq(incomingWebhooks.teamId, teamId), isNull(incomingWebhooks.revokedAt));
+}

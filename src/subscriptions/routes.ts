@@ -1,0 +1,69 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { ApiContext } from "../http/api.ts";
+import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { readJson } from "../http/json-body.ts";
+import { actorOf } from "../subject.ts";
+import {
+  CreatedSubscription,
+  NewSubscription,
+  WebhookSubscription,
+  WebhookSubscriptionWithDeliveries,
+} from "./schemas.ts";
+import { createSubscription, deleteSubscription, listSubscriptions, showSubscription } from "./subscriptions.ts";
+
+/** `/webhooks` (specification part 4, outgoing-webhook subscriptions). */
+export function subscriptionRoutes(context: ApiContext) {
+  const { database, authentication } = context;
+  return new Elysia({ prefix: "/webhooks", tags: ["Webhooks"] })
+    .use(authentication)
+    .get("", async ({ subject }) => ({ data: await listSubscriptions(database.read, subject.teamId) }), {
+      scope: "webhooks:read",
+      detail: { summary: "List subscriptions", description: "Those of the token's workspace, newest first." },
+      response: { 200: contract("WebhookSubscriptionList", dataOf(Type.Array(WebhookSubscription))), ...refusals },
+    })
+    .post(
+      "",
+      async ({ subject, request, status }) => {
+        const input = await readJson(request);
+        return status(201, await createSubscription(context, subject.teamId, input, actorOf(subject)));
+      },
+      {
+        scope: "webhooks:write",
+        parse: "none",
+        detail: {
+          summary: "Create a subscription",
+          description: "The answer holds the signing secret, which is never shown again.",
+        },
+        body: contract("NewSubscription", NewSubscription),
+        response: { 201: contract("CreatedSubscription", CreatedSubscription), ...refusalsOfInput },
+      },
+    )
+    .get(
+      "/:subscription",
+      async ({ subject, params }) => ({
+        data: await showSubscription(database.read, subject.teamId, params.subscription),
+      }),
+      {
+        scope: "webhooks:read",
+        detail: { summary: "Show a subscription", description: "With its 20 latest delivery attempts." },
+        response: {
+          200: contract("WebhookSubscriptionShown", dataOf(WebhookSubscriptionWithDeliveries)),
+          ...refusals,
+        },
+      },
+    )
+    .delete(
+      "/:subscription",
+      async ({ subject, params, status }) => {
+        await database.write((tx) => deleteSubscription(tx, subject.teamId, params.subscription, actorOf(subject)));
+        return status(204, undefined);
+      },
+      {
+        scope: "webhooks:write",
+        parse: "none",
+        detail: { summary: "Delete a subscription", description: "Nothing is sent from then on." },
+        response: { 204: nothing, ...refusals },
+      },
+    );
+}

@@ -1,0 +1,71 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { webhookEvents } from "../events/event-types.ts";
+import { Nullable, OneOf, Text, Uuid } from "../validation.ts";
+
+const time = Nullable(Type.String({ format: "date-time" }));
+
+/** A subscription as the API shows it; its signing secret is never part of it (specification part 2). */
+export const WebhookSubscription = Type.Object({
+  id: Uuid(),
+  name: Type.String(),
+  url: Type.String({ format: "uri" }),
+  events: Type.Array(OneOf(webhookEvents)),
+  channel_ids: Nullable(Type.Array(Uuid(), { description: "Null stands for the whole workspace." })),
+  status: OneOf(["active", "disabled"]),
+  consecutive_failures: Type.Integer({ minimum: 0 }),
+  last_success_at: time,
+  disabled_at: time,
+  created_at: time,
+});
+export type WebhookSubscription = Static<typeof WebhookSubscription>;
+
+/** One delivery attempt as the API shows it (specification part 2). */
+export const WebhookDelivery = Type.Object({
+  id: Uuid(),
+  event_type: OneOf(webhookEvents),
+  event_id: Uuid(),
+  succeeded: Type.Boolean(),
+  response_status: Nullable(
+    Type.Integer({ description: "The receiver's HTTP status; null when the request never completed." }),
+  ),
+  error: Nullable(Type.String()),
+  created_at: time,
+});
+export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+/** A subscription with its latest attempts. */
+export const WebhookSubscriptionWithDeliveries = Type.Object({
+  ...WebhookSubscription.properties,
+  deliveries: Type.Array(WebhookDelivery, { description: "The 20 latest attempts, newest first." }),
+});
+
+/** The answer to `POST /webhooks`: the only one that ever holds the signing secret. */
+export const CreatedSubscription = Type.Object({
+  data: WebhookSubscription,
+  secret: Type.String({ description: "The signing secret. It is shown here once and never again." }),
+});
+
+/** How many channels a subscription can name one by one; beyond that, the whole workspace is meant. */
+const channelsMax = 1_000;
+
+/** The body of `POST /webhooks` (specification part 4). */
+export const NewSubscription = Type.Object({
+  name: Text({ maxLength: 255, minLength: 1, isName: true }),
+  url: Text({
+    maxLength: 2048,
+    minLength: 1,
+    format: "uri",
+    description: "A publicly reachable http or https address.",
+  }),
+  events: Type.Array(OneOf(webhookEvents), { minItems: 1, maxItems: 100 }),
+  channel_ids: Type.Optional(
+    Nullable(
+      Type.Array(Uuid(), {
+        minItems: 1,
+        maxItems: channelsMax,
+        description: "Channels of this workspace; left out or null for all of them.",
+      }),
+    ),
+  ),
+});
+export type NewSubscription = Static<typeof NewSubscription>;

@@ -1,0 +1,43 @@
+import type { Writing } from "../database/open.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { newSecret } from "../tokens/secret-text.ts";
+import { subscriptionResource } from "./resource.ts";
+import type { WebhookSubscription } from "./schemas.ts";
+import { type SubscriptionRow, updateSubscription } from "./store.ts";
+import { getSubscription, recordSubscription } from "./subscriptions.ts";
+
+/**
+ * Gives the subscription a new signing secret, shown only here. With an overlap the old one signs too for so many
+ * milliseconds, while the receiver changes over; without, it is dead at once.
+ * @throws DomainError `not_found`; `key_missing` when the new secret cannot be kept.
+ */
+export async function rotateSecret(
+  tx: Writing,
+  vault: Vault,
+  teamId: string,
+  id: string,
+  overlapMs: number,
+  actor: string,
+): Promise<WebhookSubscription & { secret: string }> {
+  const row = await getSubscription(tx, teamId, id);
+  const secret = newSecret("whsec_");
+  await updateSubscription(tx, row.id, {
+    secret: vault.seal(secret, `subscriptions:${row.id}`),
+    previousSecret: overlapMs > 0 ? row.secret : null,
+    previousSecretUntil: overlapMs > 0 ? Date.now() + overlapMs : null,
+  });
+  const details = overlapMs > 0 ? { overlap_ms: overlapMs } : {};
+  await recordSubscription(tx, row, "webhook.secret_rotated", actor, details);
+  return { ...subscriptionResource(row), secret };
+}
+
+/**
+ * The secrets that sign for the subscription at this moment: the current one, and the one before while they overlap.
+ * @throws DomainError `key_missing` when they cannot be read.
+ */
+export function signingSecrets(vault: Vault, row: SubscriptionRow, now: number): string[] {
+  const secrets = [vault.open(row.secret, `subscriptions:${row.id}`)];
+  const overlaps = row.previousSecret !== null && (row.previousSecretUntil ?? 0) > now;
+  if (overlaps && row.previousSecret) secrets.push(vault.open(row.previousSecret, `subscriptions:${row.id}`));
+  return secrets;
+}

@@ -1,0 +1,120 @@
+import { and, desc, eq, exists, isNotNull, isNull, sql } from "drizzle-orm";
+import type { Reading, Writing } from "../database/open.ts";
+import { prepared } from "../database/prepared.ts";
+import { jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
+
+export type SubscriptionRow = typeof subscriptions.$inferSelect;
+
+export async function insertSubscription(tx: Writing, row: SubscriptionRow): Promise<void> {
+  await tx.insert(subscriptions).values(row);
+}
+
+/** The subscription of the team, unless it was deleted. */
+export async function selectSubscription(db: Reading, teamId: string, id: string): Promise<SubscriptionRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(subscriptions)
+    .where(and(eq(subscriptions.id, id), eq(subscriptions.teamId, teamId), isNull(subscriptions.deletedAt)));
+  return row;
+}
+
+const byId = prepared((db) =>
+  db
+    .select()
+    .from(subscriptions)
+    .where(eq(subscriptions.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** The subscription of this id, deleted ones included. */
+export async function selectSubscriptionById(db: Reading, id: string): Promise<SubscriptionRow | undefined> {
+  const [row] = await byId(db).execute({ id });
+  return row;
+}
+
+/** The team's subscriptions, newest first. */
+export async function selectSubscriptions(db: Reading, teamId: string): Promise<SubscriptionRow[]> {
+  return await db
+    .select()
+    .from(subscriptions)
+    .where(and(eq(subscriptions.teamId, teamId), isNull(subscriptions.deletedAt)))
+    .orderBy(desc(subscriptions.createdAt), desc(subscriptions.id));
+}
+
+/** Every active subscription of the workspace: those that the worker serves. */
+export async function selectActiveSubscriptionIds(db: Reading): Promise<string[]> {
+  const rows = await db
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(and(eq(subscriptions.status, "active"), isNull(subscriptions.deletedAt)));
+  return rows.map(({ id }) => id);
+}
+
+/** The subscriptions that were deleted and still have something waiting. */
+export async function selectDeletedSubscriptionIds(db: Reading): Promise<string[]> {
+  const rows = await db
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(
+      and(
+        isNotNull(subscriptions.deletedAt),
+        exists(db.select({ seq: jobs.seq }).from(jobs).where(eq(jobs.subscriptionId, subscriptions.id))),
+      ),
+    );
+  return rows.map(({ id }) => id);
+}
+
+export async function updateSubscription(
+  tx: Writing,
+  id: string,
+  change: Partial<Omit<SubscriptionRow, "id" | "teamId">>,
+): Promise<void> {
+  await tx.update(subscriptions).set(change).where(eq(subscriptions.id, id));
+}
+
+const success = prepared((db) =>
+  db
+    .update(subscriptions)
+    .set({ consecutiveFailures: 0, lastSuccessAt: sql`${sql.placeholder("at")}` })
+    .where(eq(subscriptions.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** Ends the subscription's streak of failures. */
+export async function updateOnSuccess(tx: Writing, id: string, at: number): Promise<void> {
+  await success(tx).execute({ id, at });
+}
+
+const failure = prepared((db) =>
+  db
+    .update(subscriptions)
+    .set({ consecutiveFailures: sql`${subscriptions.consecutiveFailures} + 1` })
+    .where(eq(subscriptions.id, sql.placeholder("id")))
+    .returning()
+    .prepare(),
+);
+
+/** Lengthens the subscription's streak of failures by one; the row as it now is. */
+export async function updateOnFailure(tx: Writing, id: string): Promise<SubscriptionRow | undefined> {
+  const [row] = await failure(tx).execute({ id });
+  return row;
+}
+
+/** Makes events find the subscription: every type in every channel, or in all of them (the empty text). */
+export async function insertFilters(
+  tx: Writing,
+  { id, teamId }: Pick<SubscriptionRow, "id" | "teamId">,
+  eventTypes: readonly string[],
+  channelIds: readonly string[] | null,
+): Promise<void> {
+  for (const eventType of eventTypes) {
+    for (const channelId of channelIds ?? [""]) {
+      await tx.insert(subscriptionFilters).values({ teamId, eventType, channelId, subscriptionId: id });
+    }
+  }
+}
+
+/** Makes events pass the subscription by. */
+export async function deleteFilters(tx: Writing, id: string): Promise<void> {
+  await tx.delete(subscriptionFilters).where(eq(subscriptionFilters.subscriptionId, id));
+}

@@ -1,0 +1,138 @@
+import { record } from "../audit/audit.ts";
+import { selectChannel } from "../channels/store.ts";
+import type { Database, Reading, Writing } from "../database/open.ts";
+import { listLatestAttempts } from "../deliveries/attempts.ts";
+import type { AddressGuard } from "../deliveries/address-guard.ts";
+import { type FieldErrors, invalid, notFound } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { isUuid } from "../text.ts";
+import { newSecret } from "../tokens/secret-text.ts";
+import { checkOf } from "../validation.ts";
+import { subscriptionResource } from "./resource.ts";
+import { NewSubscription, type WebhookDelivery, type WebhookSubscription } from "./schemas.ts";
+import {
+  deleteFilters,
+  insertFilters,
+  insertSubscription,
+  selectSubscription,
+  selectSubscriptions,
+  type SubscriptionRow,
+  updateSubscription,
+} from "./store.ts";
+import { refusalOfUrl } from "./url.ts";
+
+const checkNewSubscription = checkOf(NewSubscription);
+
+/** How many of the latest attempts a subscription is shown with (specification part 8). */
+const attemptsShown = 20;
+
+/**
+ * Creates a subscription of the team and returns it with its signing secret, which is shown only here. The address is
+ * vetted before anything is written, which may take a name look-up.
+ * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable, on `channel_ids.N` for a
+ *   channel of another team; `key_missing` when the secret cannot be kept.
+ */
+export async function createSubscription(
+  { database, guard, vault, log }: { database: Database; guard: AddressGuard; vault: Vault; log: Log },
+  teamId: string,
+  input: unknown,
+  actor: string,
+): Promise<{ data: WebhookSubscription; secret: string }> {
+  const { name, url, events, channel_ids } = checkNewSubscription(input);
+  const channelIds = channel_ids ? [...new Set(channel_ids.map((id) => id.toLowerCase()))] : null;
+  const errors: FieldErrors = {
+    ...(await refusalOfUrl(url, guard, log)),
+    ...(await foreignChannels(database.read, teamId, channel_ids ?? [])),
+  };
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+
+  const id = Bun.randomUUIDv7();
+  const secret = newSecret("whsec_");
+  const eventTypes = [...new Set(events)];
+  const row: SubscriptionRow = {
+    id,
+    teamId,
+    name,
+    url,
+    events: eventTypes.join(" "),
+    channelIds: channelIds === null ? null : JSON.stringify(channelIds),
+    status: "active",
+    consecutiveFailures: 0,
+    lastSuccessAt: null,
+    disabledAt: null,
+    secret: vault.seal(secret, `subscriptions:${id}`),
+    previousSecret: null,
+    previousSecretUntil: null,
+    deletedAt: null,
+    createdAt: Date.now(),
+  };
+  await database.write(async (tx) => {
+    await insertSubscription(tx, row);
+    await insertFilters(tx, row, eventTypes, channelIds);
+    await recordSubscription(tx, row, "webhook.created", actor, { events: eventTypes });
+  });
+  return { data: subscriptionResource(row), secret };
+}
+
+/** The team's subscriptions, newest first. */
+export async function listSubscriptions(db: Reading, teamId: string): Promise<WebhookSubscription[]> {
+  return (await selectSubscriptions(db, teamId)).map(subscriptionResource);
+}
+
+/** @throws DomainError `not_found` when the team has no such subscription. */
+export async function getSubscription(db: Reading, teamId: string, id: string): Promise<SubscriptionRow> {
+  const row = isUuid(id) ? await selectSubscription(db, teamId, id.toLowerCase()) : undefined;
+  if (!row) throw notFound("webhook subscription");
+  return row;
+}
+
+/**
+ * The subscription with its 20 latest attempts, newest first.
+ * @throws DomainError `not_found`.
+ */
+export async function showSubscription(
+  db: Reading,
+  teamId: string,
+  id: string,
+): Promise<WebhookSubscription & { deliveries: WebhookDelivery[] }> {
+  const row = await getSubscription(db, teamId, id);
+  return { ...subscriptionResource(row), deliveries: await listLatestAttempts(db, row.id, attemptsShown) };
+}
+
+/**
+ * Deletes the subscription: nothing is sent from now on. What still waited is dropped by retention, in small steps.
+ * @throws DomainError `not_found`.
+ */
+export async function deleteSubscription(tx: Writing, teamId: string, id: string, actor: string): Promise<void> {
+  const row = await getSubscription(tx, teamId, id);
+  await updateSubscription(tx, row.id, { deletedAt: Date.now() });
+  await deleteFilters(tx, row.id);
+  await recordSubscription(tx, row, "webhook.deleted", actor);
+}
+
+/** Writes to the audit log what was done to the subscription; never its secret. */
+export async function recordSubscription(
+  tx: Writing,
+  row: SubscriptionRow,
+  action: string,
+  actor: string,
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  await record(tx, {
+    teamId: row.teamId,
+    actor,
+    action,
+    target: `webhook:${row.id}`,
+    details: { name: row.name, ...details },
+  });
+}
+
+async function foreignChannels(db: Reading, teamId: string, ids: readonly string[]): Promise<FieldErrors> {
+  const errors: FieldErrors = {};
+  for (const [index, id] of ids.entries()) {
+    if (await selectChannel(db, teamId, id.toLowerCase())) continue;
+    errors[`channel_ids.${index}`] = [`The channel_ids.${index} field must name a channel of this workspace.`];
+  }
+  return errors;
+}

@@ -1,0 +1,18 @@
+import { type AddressGuard, vet } from "../deliveries/address-guard.ts";
+import type { FieldErrors } from "../errors.ts";
+import type { Log } from "../log.ts";
+
+/** How long a name look-up at registration may take, in milliseconds. */
+const lookUpMs = 5_000;
+
+/**
+ * Judges the address of a new subscription by the public-address rule (specification part 6, rule 4). Returns errors by
+ * field, none when it is fine. One message for every reason: the detail would tell a stranger what the network looks
+ * like from the inside, so it stands in the log only.
+ */
+export async function refusalOfUrl(url: string, guard: AddressGuard, log: Log): Promise<FieldErrors> {
+  const vetted = await vet(url, guard, lookUpMs);
+  if (vetted.ok) return {};
+  log.warn({ detail: vetted.detail }, "webhook.url_refused");
+  return { url: ["The url field must be a publicly reachable http or https address."] };
+}
