@@ -158,8 +158,8 @@ describe("a slug", () => {
 
   test("goes to one of twenty that ask for it at once", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create("Contested")));
-    const statuses = answers.map(({ status }) => status).sort();
-    expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 422)]);
+    const statuses = Map.groupBy(answers, ({ status }) => status);
+    expect([statuses.get(201)?.length, statuses.get(422)?.length]).toEqual([1, 19]);
   });
 });
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { apiClient } from "../support/client.ts";
 import { addressOf, bodyOf, restRoutes } from "../support/rest-routes.ts";
-import { type TestServer, startServer } from "../support/server.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 
@@ -22,14 +21,13 @@ const pairs = inOrder.flatMap((first, index) =>
 );
 
 let stage: Stage;
-let switchedOff: TestServer;
-let oneAMinute: TestServer;
+let switchedOff: Stage;
+let oneAMinute: Stage;
 
 beforeAll(async () => {
   stage = await startStage();
-  const { dataDir } = stage.server;
-  switchedOff = await startServer({ dataDir, environment: { INTEGRATIONS_ENABLED: "false" } });
-  oneAMinute = await startServer({ dataDir, environment: { INTEGRATIONS_API_RATE_LIMIT: "1" } });
+  switchedOff = await startStage({ INTEGRATIONS_ENABLED: "false" });
+  oneAMinute = await startStage({ INTEGRATIONS_API_RATE_LIMIT: "1" });
 });
 
 afterAll(async () => {
@@ -41,10 +39,15 @@ afterAll(async () => {
 /** The status of posting a message in a way that has all of these faults. */
 async function statusWith(...present: Fault[]): Promise<number> {
   const has = (fault: Fault) => present.includes(fault);
-  const { cast, workspace, server } = stage;
+  let where = stage;
+  if (has("the token has used up its minute")) where = oneAMinute;
+  if (has("the platform is switched off")) where = switchedOff;
+  const { cast, workspace, server } = where;
+
   const { token } = has("the token lacks the scope")
     ? await workspace.token(cast.member, "messages:read")
     : await workspace.token(cast.member);
+  if (has("the token has used up its minute")) await apiClient(server.url, token).get("/channels");
 
   let channel = cast.open;
   if (has("the channel is archived")) channel = cast.archived;
@@ -52,16 +55,9 @@ async function statusWith(...present: Fault[]): Promise<number> {
     channel = await workspace.channel(cast.owner, `hidden ${Bun.randomUUIDv7()}`, "private");
     if (has("the channel is archived")) await workspace.archive(channel);
   }
-
-  let { url } = server;
-  if (has("the token has used up its minute")) {
-    ({ url } = oneAMinute);
-    await apiClient(url, token).get("/channels");
-  }
-  if (has("the platform is switched off")) ({ url } = switchedOff);
   const sent = has("the token is wrong") ? `${token.slice(0, -1)}!` : token;
   const body = has("the body is malformed") ? '{"body": ' : { body: "hello" };
-  return (await apiClient(url, sent).post(`/channels/${channel.id}/messages`, body)).status;
+  return (await apiClient(server.url, sent).post(`/channels/${channel.id}/messages`, body)).status;
 }
 
 describe("a request with one fault", () => {
