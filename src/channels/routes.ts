@@ -6,7 +6,7 @@ import { readJson } from "../http/json-body.ts";
 import { archiveChannel, createChannel, getChannel, listChannels } from "./channels.ts";
 import { Channel, NewChannel } from "./schemas.ts";
 
-const channel = contract("ChannelData", dataOf(Channel));
+const channel = contract("ChannelData", dataOf(Channel), "The channel.");
 
 /** `/channels` (specification part 4, channels). */
 export function channelRoutes({ database, authentication }: ApiContext) {
@@ -19,7 +19,7 @@ export function channelRoutes({ database, authentication }: ApiContext) {
         summary: "List channels",
         description: "The channels that the subject may see, ordered by name.",
       },
-      response: { 200: contract("ChannelList", dataOf(Type.Array(Channel))), ...refusals },
+      response: { 200: contract("ChannelList", dataOf(Type.Array(Channel)), "The channels."), ...refusals },
     })
     .post(
       "",

@@ -5,15 +5,20 @@ export const schemaKey = "x-schema";
 
 /**
  * Gives a route the type of the schema, and the document a component of that name. Parts of the schema that have an
- * `$id` become components of their own.
+ * `$id` become components of their own. Of an answer, `description` says more than its status does.
  *
  * To Elysia the schema lets everything through. A body has its turn only after visibility and permission, which is
  * later than Elysia would check it: the domain function does, against the same schema. And an answer is built field by
  * field by our own functions, so checking each one again would only cost time; the tests check every answer against the
  * document instead.
  */
-export function contract<S extends TSchema>(name: string, schema: S): TUnsafe<Static<S>> {
-  return Type.Unsafe<Static<S>>({ [Kind]: "Any", [schemaKey]: { ...schema, $id: name } });
+export function contract<S extends TSchema>(
+  name: string,
+  schema: S,
+  description?: string,
+): TUnsafe<Static<S>> {
+  const described = description === undefined ? {} : { description };
+  return Type.Unsafe<Static<S>>({ [Kind]: "Any", [schemaKey]: { ...schema, $id: name }, ...described });
 }
 
 /** The same for a query string: each of the schema's properties is a parameter of its own. */
@@ -43,9 +48,9 @@ export const refusalsOfParameter = { ...refusals, 422: validationError };
 /** The same for a route that takes a body. */
 export const refusalsOfInput = { ...refusalsOfParameter, 413: error, 415: error };
 
-/** The schema inside `{data: …}`, as every answer with a body has it. `description` says what the answer holds. */
-export function dataOf<S extends TSchema>(schema: S, description?: string) {
-  return Type.Object({ data: schema }, description === undefined ? {} : { description });
+/** The schema inside `{data: …}`, as every answer with a body has it. */
+export function dataOf<S extends TSchema>(schema: S) {
+  return Type.Object({ data: schema });
 }
 
 /** An answer without a body. */

@@ -21,7 +21,7 @@ export function memberRoutes({ database, authentication }: ApiContext) {
           summary: "List members",
           description: "The active members of the channel, ordered by name.",
         },
-        response: { 200: contract("UserList", dataOf(Type.Array(User))), ...refusals },
+        response: { 200: contract("UserList", dataOf(Type.Array(User)), "The members."), ...refusals },
       },
     )
     .post(
@@ -41,7 +41,7 @@ export function memberRoutes({ database, authentication }: ApiContext) {
           description: "In private channels, by a member of it or a team admin.",
         },
         body: contract("NewMember", NewMember),
-        response: { 201: contract("UserData", dataOf(User)), ...refusalsOfInput },
+        response: { 201: contract("UserData", dataOf(User), "The new member."), ...refusalsOfInput },
       },
     )
     .delete(

@@ -14,7 +14,7 @@ import { deleteMessage, editMessage, getMessage, postMessage } from "./messages.
 import { listMessages } from "./pages.ts";
 import { Message, MessageEdit, MessagePage, MessagesQuery, NewMessage } from "./schemas.ts";
 
-const message = contract("MessageData", dataOf(Message));
+const message = contract("MessageData", dataOf(Message), "The message.");
 
 /** `/channels/{channel}/messages` (specification part 4, messages). */
 export function messageRoutes({ database, authentication, baseUrl }: ApiContext) {
@@ -34,7 +34,10 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
           description: "Newest first, 50 a page: replies, system notices and tombstones included.",
         },
         query: queryContract(MessagesQuery),
-        response: { 200: contract("MessagePage", MessagePage), ...refusalsOfParameter },
+        response: {
+          200: contract("MessagePage", MessagePage, "One page of the messages, and where it stands."),
+          ...refusalsOfParameter,
+        },
       },
     )
     .post(

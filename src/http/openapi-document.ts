@@ -1,0 +1,63 @@
+/** A JSON Schema as the document holds it (draft 2020-12, which OpenAPI 3.1 takes as it is). */
+export type Schema = { [keyword: string]: unknown };
+
+export type Reference = { $ref: string };
+
+export type MediaType = { schema: Schema; example?: unknown };
+
+export type Content = { "application/json": MediaType };
+
+export type Header = { description: string; schema: Schema; example?: unknown };
+
+export type Response = {
+  description: string;
+  headers?: Record<string, Header | Reference>;
+  content?: Content;
+};
+
+export type Parameter = {
+  name: string;
+  in: "path" | "query" | "header";
+  description: string;
+  required: boolean;
+  schema: Schema;
+  example?: unknown;
+};
+
+export type Operation = {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  parameters: Array<Parameter | Reference>;
+  requestBody?: { required: boolean; content: Content };
+  responses: Record<string, Response | Reference>;
+  security: Array<Record<string, string[]>>;
+  /** The one scope that a token needs; left out where no token is asked for. */
+  "x-required-scope"?: string;
+};
+
+/** The operations at one address, by method in lower case. */
+export type PathItem = Record<string, Operation>;
+
+/** The parts of OpenAPI 3.1 that our document has. */
+export type OpenApiDocument = {
+  openapi: "3.1.0";
+  info: {
+    title: string;
+    version: string;
+    summary: string;
+    description: string;
+    license: { name: string; identifier: string };
+  };
+  servers: Array<{ url: string }>;
+  tags: Array<{ name: string; description: string }>;
+  paths: Record<string, PathItem>;
+  components: {
+    securitySchemes: Record<string, { type: string; scheme: string; description: string }>;
+    schemas: Record<string, Schema>;
+    parameters: Record<string, Parameter>;
+    headers: Record<string, Header>;
+    responses: Record<string, Response>;
+  };
+};

@@ -1,0 +1,123 @@
+import type { Channel, NewChannel } from "../channels/schemas.ts";
+import type { NewMember } from "../members/schemas.ts";
+import type { Message, MessageEdit, MessagePage, NewMessage } from "../messages/schemas.ts";
+import type { NewSubscription, WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
+import type { User } from "../users/schemas.ts";
+
+/** The ids that the examples share, so that they read as one story. */
+export const exampleIds = {
+  channel: "01a19b53-ea6b-73f3-bc6b-2b065d711a62",
+  message: "01a1f9fc-8bfb-7fe8-9f66-786bf46fc011",
+  bot: "01a19b52-916a-75ef-b09b-460ca8ea21be",
+  user: "01a0f6b1-2680-78a5-a320-2d57ad7f5c24",
+  subscription: "01a1f9f9-13be-7deb-8a37-b068c66ef662",
+  event: "01a1f9fc-8bfd-7ade-93c6-509f31a7796a",
+};
+
+const channel: Channel = {
+  id: exampleIds.channel,
+  name: "Releases",
+  slug: "releases",
+  visibility: "private",
+  topic: "What goes live, and when",
+  is_general: false,
+  is_archived: false,
+  is_direct: false,
+  created_at: "2026-11-02T08:15:30.411+00:00",
+};
+
+const bot: User = { id: exampleIds.bot, name: "Release bot", type: "bot" };
+const person: User = { id: exampleIds.user, name: "Release manager", type: "human" };
+
+const message: Message = {
+  id: exampleIds.message,
+  channel_id: exampleIds.channel,
+  body: "Version 4.2.0 is live.",
+  type: "standard",
+  author: bot,
+  reply_to_id: null,
+  thread_root_id: null,
+  reactions: [{ emoji: "🎉", count: 3 }],
+  created_at: "2026-11-20T17:24:00.123+00:00",
+  edited_at: null,
+  username: null,
+  icon_url: null,
+  sent_to_channel: false,
+};
+
+const page = `https://chat.example.com/api/v1/channels/${exampleIds.channel}/messages`;
+
+const messagePage: MessagePage = {
+  data: [message],
+  links: { first: `${page}?page=1`, last: `${page}?page=1`, prev: null, next: null },
+  meta: { current_page: 1, from: 1, last_page: 1, path: page, per_page: 50, to: 1, total: 1 },
+};
+
+const newChannel: NewChannel = {
+  name: "#Releases",
+  visibility: "private",
+  topic: "What goes live, and when",
+};
+const newMessage: NewMessage = {
+  body: "Version 4.2.0 is live.",
+  client_uuid: "01a1f9fc-8aff-7be7-a028-165bab073c03",
+};
+const messageEdit: MessageEdit = { body: "Version 4.2.1 is live." };
+const newMember: NewMember = { user_id: exampleIds.user };
+
+const subscription: WebhookSubscription = {
+  id: exampleIds.subscription,
+  name: "Deploy dashboard",
+  url: "https://dashboard.example.com/parley",
+  events: ["message.created", "reaction.added"],
+  channel_ids: [exampleIds.channel],
+  status: "active",
+  consecutive_failures: 0,
+  last_success_at: "2026-11-20T17:24:00.164+00:00",
+  disabled_at: null,
+  created_at: "2026-11-20T17:20:12.734+00:00",
+};
+
+const delivery: WebhookDelivery = {
+  id: "01a1f9fc-8c24-761e-b494-f7f176887355",
+  event_type: "message.created",
+  event_id: exampleIds.event,
+  succeeded: true,
+  response_status: 204,
+  error: null,
+  created_at: "2026-11-20T17:24:00.164+00:00",
+};
+
+const newSubscription: NewSubscription = {
+  name: subscription.name,
+  url: subscription.url,
+  events: subscription.events,
+  channel_ids: subscription.channel_ids,
+};
+
+/** An example of each body, by the name of its component. */
+export const examples: Readonly<Record<string, unknown>> = {
+  ChannelData: { data: channel },
+  ChannelList: { data: [channel] },
+  NewChannel: newChannel,
+  MessageData: { data: message },
+  MessagePage: messagePage,
+  NewMessage: newMessage,
+  MessageEdit: messageEdit,
+  UserData: { data: person },
+  UserList: { data: [bot, person] },
+  NewMember: newMember,
+  WebhookSubscriptionList: { data: [subscription] },
+  WebhookSubscriptionShown: { data: { ...subscription, deliveries: [delivery] } },
+  NewSubscription: newSubscription,
+  CreatedSubscription: {
+    data: { ...subscription, last_success_at: null },
+    secret: "whsec_EXAMPLE-not-a-real-signing-secret",
+  },
+};
+
+/** What the example of a refusal says about a parameter; about a body it says that its first field is required. */
+export const complaints: Readonly<Record<string, string>> = {
+  page: "The page field must be a whole number of at least 1.",
+  emoji: "The emoji must be one emoji, or the :name: of an emoji of this workspace.",
+};

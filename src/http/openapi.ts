@@ -1,0 +1,146 @@
+import { swagger } from "@elysiajs/swagger";
+import { Elysia } from "elysia";
+import { type ApiContext, apiRoutes } from "./api.ts";
+import { authentication } from "./authentication.ts";
+import { schemaKey } from "./contract.ts";
+import type {
+  MediaType,
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  Reference,
+  Response,
+  Schema,
+} from "./openapi-document.ts";
+import { complaints, examples } from "./openapi-examples.ts";
+import { info, securitySchemes, tags } from "./openapi-info.ts";
+import { pathParameters } from "./openapi-parameters.ts";
+import { answer, headers, refusal, refusalComponents, refusalOfInput } from "./openapi-responses.ts";
+import { finishedSchema } from "./openapi-schemas.ts";
+
+/** What `contract` gave a route, once it has become JSON. */
+type Contracted = { [schemaKey]?: Schema; description?: string };
+
+/** An operation as the plugin describes it: not yet valid OpenAPI, and without the real schemas. */
+type PluginOperation = Omit<Operation, "parameters" | "requestBody" | "responses" | "security"> & {
+  parameters?: Parameter[];
+  requestBody?: { content: { "application/json": { schema: Contracted } } };
+  responses: Record<string, Contracted>;
+  security?: Operation["security"];
+};
+
+type PluginDocument = { paths: Record<string, Record<string, PluginOperation>> };
+
+/**
+ * The OpenAPI 3.1 document, made from the very routes that the server answers with (specification part 9). Needs no
+ * database. `serverUrl` is what the paths are appended to; the default stands for wherever the document comes from.
+ */
+export async function openApiDocument(serverUrl = "/"): Promise<OpenApiDocument> {
+  const described = await describedPaths();
+  const schemas = new Map<string, Schema>();
+  const paths = mapValues(described, (operations, path) =>
+    mapValues(operations, (operation) => finishedOperation(path, operation, schemas)),
+  );
+  return {
+    openapi: "3.1.0",
+    info,
+    servers: [{ url: serverUrl }],
+    tags,
+    paths,
+    components: {
+      securitySchemes,
+      schemas: Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
+      parameters: pathParameters,
+      headers,
+      responses: refusalComponents(),
+    },
+  };
+}
+
+async function describedPaths(): Promise<PluginDocument["paths"]> {
+  const described = new Elysia()
+    .use(swagger({ path: "/page", specPath: "/document" }))
+    .use(apiRoutes(contextOfNothing()));
+  const response = await described.handle(new Request("http://localhost/document"));
+  return ((await response.json()) as PluginDocument).paths;
+}
+
+/** What routes are built from when they are only described. */
+function contextOfNothing(): ApiContext {
+  return {
+    database: absent(),
+    vault: absent(),
+    guard: absent(),
+    log: absent(),
+    authentication: authentication(absent(), absent()),
+    ingestRateLimit: absent(),
+    baseUrl: () => "",
+  };
+}
+
+/** Something that is never there to be used: no request reaches a route that is only described. */
+function absent<Part extends object>(): Part {
+  return new Proxy({} as Part, {
+    get: (_, name) => {
+      throw new Error(`A route that is only described asked for ${String(name)}.`);
+    },
+  });
+}
+
+function finishedOperation(
+  path: string,
+  operation: PluginOperation,
+  schemas: Map<string, Schema>,
+): Operation {
+  const { operationId, tags, summary, description, security = [], requestBody, responses } = operation;
+  const scope = operation["x-required-scope"];
+  const body = requestBody?.content["application/json"].schema[schemaKey];
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const inQuery = (operation.parameters ?? []).filter((parameter) => parameter.in === "query");
+  // What the example of a 422 complains about: the first thing that a caller can get wrong.
+  const field = (body?.required as string[] | undefined)?.[0] ?? inQuery[0]?.name ?? inPath.at(-1) ?? "";
+  return {
+    operationId,
+    tags,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    parameters: [...inPath.map(referenceToPathParameter), ...inQuery],
+    ...(body
+      ? { requestBody: { required: true, content: { "application/json": mediaType(body, schemas) } } }
+      : {}),
+    responses: mapValues(responses, (response, status) =>
+      finishedResponse(Number(status), response, field, schemas),
+    ),
+    security,
+    ...(scope === undefined ? {} : { "x-required-scope": scope }),
+  };
+}
+
+function finishedResponse(
+  status: number,
+  { description, [schemaKey]: schema }: Contracted,
+  field: string,
+  schemas: Map<string, Schema>,
+): Response | Reference {
+  const body = schema && mediaType(schema, schemas);
+  if (status === 422) return refusalOfInput(field, complaints[field] ?? `The ${field} field is required.`);
+  const shared = description === undefined ? refusal(status) : undefined;
+  return shared ?? answer(status, description, body);
+}
+
+function referenceToPathParameter(name: string): Reference {
+  if (!Object.hasOwn(pathParameters, name))
+    throw new Error(`openapi-parameters.ts does not describe {${name}}.`);
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+function mediaType(schema: Schema, schemas: Map<string, Schema>): MediaType {
+  return { schema: finishedSchema(schema, schemas), example: examples[String(schema.$id)] };
+}
+
+function mapValues<From, To>(
+  object: Record<string, From>,
+  map: (value: From, key: string) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value, key)]));
+}
