@@ -4,15 +4,18 @@ import { User } from "../users/schemas.ts";
 import { Uuid } from "../validation.ts";
 
 /** The `data` of `reaction.added` (specification part 6). */
-export const ReactionAdded = Type.Object({
-  channel_id: Uuid(),
-  message_id: Uuid(),
-  emoji: Type.String(),
-  user: User,
-});
+export const ReactionAdded = Type.Object(
+  {
+    channel_id: Uuid(),
+    message_id: Uuid(),
+    emoji: Type.String(),
+    user: User,
+  },
+  { $id: "ReactionAdded" },
+);
 
 /** The `data` of `channel.member_added` (specification part 6). */
-export const MemberAdded = Type.Object({ channel_id: Uuid(), user: User });
+export const MemberAdded = Type.Object({ channel_id: Uuid(), user: User }, { $id: "MemberAdded" });
 
 /** What happened, as the `type` and the `data` of the envelope. */
 export type Happening =

@@ -16,7 +16,7 @@ const bearer = /^bearer +([^\s,]+)$/i;
 export function authentication(database: Database, rateLimit: RateLimit) {
   return new Elysia({ name: "authentication" }).macro({
     scope: (scope: Scope) => ({
-      detail: { security: [{ bearer: [] }], "x-required-scope": scope },
+      detail: { security: [{ bearer: [scope] }], "x-required-scope": scope },
       resolve: async ({ request, set }): Promise<{ subject: Subject }> => {
         const grant = await authenticate(database, bearerToken(request) ?? "");
         if (!grant) throw unauthenticated();

@@ -10,7 +10,12 @@ import {
   WebhookSubscription,
   WebhookSubscriptionWithDeliveries,
 } from "./schemas.ts";
-import { createSubscription, deleteSubscription, listSubscriptions, showSubscription } from "./subscriptions.ts";
+import {
+  createSubscription,
+  deleteSubscription,
+  listSubscriptions,
+  showSubscription,
+} from "./subscriptions.ts";
 
 /** `/webhooks` (specification part 4, outgoing-webhook subscriptions). */
 export function subscriptionRoutes(context: ApiContext) {
@@ -19,8 +24,19 @@ export function subscriptionRoutes(context: ApiContext) {
     .use(authentication)
     .get("", async ({ subject }) => ({ data: await listSubscriptions(database.read, subject.teamId) }), {
       scope: "webhooks:read",
-      detail: { summary: "List subscriptions", description: "Those of the token's workspace, newest first." },
-      response: { 200: contract("WebhookSubscriptionList", dataOf(Type.Array(WebhookSubscription))), ...refusals },
+      detail: {
+        operationId: "listSubscriptions",
+        summary: "List subscriptions",
+        description: "Those of the token's workspace, newest first.",
+      },
+      response: {
+        200: contract(
+          "WebhookSubscriptionList",
+          dataOf(Type.Array(WebhookSubscription)),
+          "The subscriptions.",
+        ),
+        ...refusals,
+      },
     })
     .post(
       "",
@@ -32,11 +48,15 @@ export function subscriptionRoutes(context: ApiContext) {
         scope: "webhooks:write",
         parse: "none",
         detail: {
+          operationId: "createSubscription",
           summary: "Create a subscription",
           description: "The answer holds the signing secret, which is never shown again.",
         },
         body: contract("NewSubscription", NewSubscription),
-        response: { 201: contract("CreatedSubscription", CreatedSubscription), ...refusalsOfInput },
+        response: {
+          201: contract("CreatedSubscription", CreatedSubscription, "The new subscription and its secret."),
+          ...refusalsOfInput,
+        },
       },
     )
     .get(
@@ -46,9 +66,17 @@ export function subscriptionRoutes(context: ApiContext) {
       }),
       {
         scope: "webhooks:read",
-        detail: { summary: "Show a subscription", description: "With its 20 latest delivery attempts." },
+        detail: {
+          operationId: "getSubscription",
+          summary: "Show a subscription",
+          description: "With its 20 latest delivery attempts.",
+        },
         response: {
-          200: contract("WebhookSubscriptionShown", dataOf(WebhookSubscriptionWithDeliveries)),
+          200: contract(
+            "WebhookSubscriptionShown",
+            dataOf(WebhookSubscriptionWithDeliveries),
+            "The subscription and its attempts.",
+          ),
           ...refusals,
         },
       },
@@ -56,13 +84,19 @@ export function subscriptionRoutes(context: ApiContext) {
     .delete(
       "/:subscription",
       async ({ subject, params, status }) => {
-        await database.write((tx) => deleteSubscription(tx, subject.teamId, params.subscription, actorOf(subject)));
+        await database.write((tx) =>
+          deleteSubscription(tx, subject.teamId, params.subscription, actorOf(subject)),
+        );
         return status(204, undefined);
       },
       {
         scope: "webhooks:write",
         parse: "none",
-        detail: { summary: "Delete a subscription", description: "Nothing is sent from then on." },
+        detail: {
+          operationId: "deleteSubscription",
+          summary: "Delete a subscription",
+          description: "Nothing is sent from then on.",
+        },
         response: { 204: nothing, ...refusals },
       },
     );

@@ -5,32 +5,38 @@ import { Nullable, OneOf, Text, Uuid } from "../validation.ts";
 const time = Nullable(Type.String({ format: "date-time" }));
 
 /** A subscription as the API shows it; its signing secret is never part of it (specification part 2). */
-export const WebhookSubscription = Type.Object({
-  id: Uuid(),
-  name: Type.String(),
-  url: Type.String({ format: "uri" }),
-  events: Type.Array(OneOf(webhookEvents)),
-  channel_ids: Nullable(Type.Array(Uuid(), { description: "Null stands for the whole workspace." })),
-  status: OneOf(["active", "disabled"]),
-  consecutive_failures: Type.Integer({ minimum: 0 }),
-  last_success_at: time,
-  disabled_at: time,
-  created_at: time,
-});
+export const WebhookSubscription = Type.Object(
+  {
+    id: Uuid(),
+    name: Type.String(),
+    url: Type.String({ format: "uri" }),
+    events: Type.Array(OneOf(webhookEvents)),
+    channel_ids: Nullable(Type.Array(Uuid(), { description: "Null stands for the whole workspace." })),
+    status: OneOf(["active", "disabled"]),
+    consecutive_failures: Type.Integer({ minimum: 0 }),
+    last_success_at: time,
+    disabled_at: time,
+    created_at: time,
+  },
+  { $id: "WebhookSubscription" },
+);
 export type WebhookSubscription = Static<typeof WebhookSubscription>;
 
 /** One delivery attempt as the API shows it (specification part 2). */
-export const WebhookDelivery = Type.Object({
-  id: Uuid(),
-  event_type: OneOf(webhookEvents),
-  event_id: Uuid(),
-  succeeded: Type.Boolean(),
-  response_status: Nullable(
-    Type.Integer({ description: "The receiver's HTTP status; null when the request never completed." }),
-  ),
-  error: Nullable(Type.String()),
-  created_at: time,
-});
+export const WebhookDelivery = Type.Object(
+  {
+    id: Uuid(),
+    event_type: OneOf(webhookEvents),
+    event_id: Uuid(),
+    succeeded: Type.Boolean(),
+    response_status: Nullable(
+      Type.Integer({ description: "The receiver's HTTP status; null when the request never completed." }),
+    ),
+    error: Nullable(Type.String()),
+    created_at: time,
+  },
+  { $id: "WebhookDelivery" },
+);
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
 /** A subscription with its latest attempts. */
