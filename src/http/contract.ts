@@ -21,8 +21,8 @@ export function contract<S extends TSchema>(
   return Type.Unsafe<Static<S>>({ [Kind]: "Any", [schemaKey]: { ...schema, $id: name }, ...described });
 }
 
-/** The same for a query string: each of the schema's properties is a parameter of its own. */
-export function queryContract<S extends TObject>(schema: S): TUnsafe<Static<S>> {
+/** The same for a query string or for headers: each of the schema's properties is a parameter of its own. */
+export function parameterContract<S extends TObject>(schema: S): TUnsafe<Static<S>> {
   const { properties, required } = schema;
   return Type.Unsafe<Static<S>>({ [Kind]: "Any", properties, required });
 }
@@ -37,6 +37,12 @@ export const ValidationErrorBody = Type.Object({
 });
 
 const error = contract("Error", ErrorBody);
+
+/** A refusal that means something else at one route than everywhere, with the message that it comes with. */
+export function refusedBecause(description: string, message: string) {
+  return { ...contract("Error", ErrorBody, description), example: { message } };
+}
+
 const validationError = contract("ValidationError", ValidationErrorBody);
 
 /** What every route may answer besides its success (specification part 7, and faults of ours). */

@@ -53,6 +53,8 @@ export type OpenApiDocument = {
   servers: Array<{ url: string }>;
   tags: Array<{ name: string; description: string }>;
   paths: Record<string, PathItem>;
+  /** What the server sends, by event type. */
+  webhooks: Record<string, PathItem>;
   components: {
     securitySchemes: Record<string, { type: string; scheme: string; description: string }>;
     schemas: Record<string, Schema>;

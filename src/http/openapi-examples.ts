@@ -1,4 +1,5 @@
 import type { Channel, NewChannel } from "../channels/schemas.ts";
+import type { WebhookEvent } from "../events/event-types.ts";
 import type { NewMember } from "../members/schemas.ts";
 import type { Message, MessageEdit, MessagePage, NewMessage } from "../messages/schemas.ts";
 import type { NewSubscription, WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
@@ -13,6 +14,9 @@ export const exampleIds = {
   subscription: "01a1f9f9-13be-7deb-8a37-b068c66ef662",
   event: "01a1f9fc-8bfd-7ade-93c6-509f31a7796a",
 };
+
+/** A signing secret that nobody has. */
+export const exampleSecret = "whsec_EXAMPLE";
 
 const channel: Channel = {
   id: exampleIds.channel,
@@ -110,10 +114,26 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookSubscriptionList: { data: [subscription] },
   WebhookSubscriptionShown: { data: { ...subscription, deliveries: [delivery] } },
   NewSubscription: newSubscription,
-  CreatedSubscription: {
-    data: { ...subscription, last_success_at: null },
-    secret: "whsec_EXAMPLE-not-a-real-signing-secret",
+  CreatedSubscription: { data: { ...subscription, last_success_at: null }, secret: exampleSecret },
+  IncomingPayload: {
+    text: message.body,
+    username: "Release bot",
+    icon_url: "https://example.com/rocket.png",
   },
+};
+
+/** What the envelope of each event holds as `data`. */
+export const eventExamples: Readonly<Record<WebhookEvent, unknown>> = {
+  "message.created": { ...message, reactions: [] },
+  "message.updated": { ...message, body: messageEdit.body, edited_at: "2026-11-20T17:31:45.902+00:00" },
+  "message.deleted": { ...message, body: "", reactions: [] },
+  "reaction.added": {
+    channel_id: exampleIds.channel,
+    message_id: exampleIds.message,
+    emoji: "🎉",
+    user: person,
+  },
+  "channel.member_added": { channel_id: exampleIds.channel, user: person },
 };
 
 /** What the example of a refusal says about a parameter; about a body it says that its first field is required. */

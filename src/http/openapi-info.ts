@@ -39,6 +39,8 @@ export const tags: OpenApiDocument["tags"] = [
     name: "Webhooks",
     description: "Subscriptions, which have events delivered to an address of yours as signed POST requests.",
   },
+  { name: "Incoming webhooks", description: "Secret addresses that each post into one channel as a bot." },
+  { name: "Deliveries", description: "What a subscription's address is sent." },
 ];
 
 export const securitySchemes: OpenApiDocument["components"]["securitySchemes"] = {

@@ -15,6 +15,14 @@ export const pathParameters: Readonly<Record<string, Parameter>> = {
     "The id of a subscription of the token's workspace.",
     exampleIds.subscription,
   ),
+  token: {
+    name: "token",
+    in: "path",
+    description: "The secret at the end of the webhook's URL, which is shown once, when the webhook is made.",
+    required: true,
+    schema: { type: "string" },
+    example: "ply_in_EXAMPLE",
+  },
   emoji: {
     name: "emoji",
     in: "path",

@@ -8,7 +8,7 @@ export const headers: Readonly<Record<string, Header>> = {
     example: "01a1f9fc-8bf6-77c1-b1d6-5a05ee1f4e2a",
   },
   "X-RateLimit-Limit": {
-    description: "How many requests the token may make in 60 seconds.",
+    description: "How many requests may be made in 60 seconds.",
     schema: { type: "integer", minimum: 1 },
     example: 60,
   },
@@ -81,7 +81,7 @@ const refusals: Readonly<Record<number, Refusal>> = {
   },
   429: {
     name: "RateLimited",
-    description: "The token has used up its requests of this minute.",
+    description: "There were too many requests in these 60 seconds.",
     message: "This token may make 60 requests a minute. Try again in 42 s.",
     headers: [...rateLimitHeaders, "Retry-After"],
   },
@@ -92,8 +92,9 @@ const refusals: Readonly<Record<number, Refusal>> = {
     headers: [],
   },
   503: {
-    name: "Busy",
-    description: "Another process kept the database locked. Nothing was changed; try again in a moment.",
+    name: "Unavailable",
+    description:
+      "The server cannot do this at the moment: another process kept the database locked, or the key of the stored secrets is not there. Nothing was changed.",
     message: "Another process kept the database locked. Nothing was changed; try again in a moment.",
     headers: [],
   },

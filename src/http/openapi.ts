@@ -1,6 +1,7 @@
 import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
 import { type ApiContext, apiRoutes } from "./api.ts";
+import { ingestRoutes } from "../incoming-webhooks/routes.ts";
 import { authentication } from "./authentication.ts";
 import { schemaKey } from "./contract.ts";
 import type {
@@ -17,9 +18,10 @@ import { info, securitySchemes, tags } from "./openapi-info.ts";
 import { pathParameters } from "./openapi-parameters.ts";
 import { answer, headers, refusal, refusalComponents, refusalOfInput } from "./openapi-responses.ts";
 import { finishedSchema } from "./openapi-schemas.ts";
+import { deliveries } from "./openapi-webhooks.ts";
 
 /** What `contract` gave a route, once it has become JSON. */
-type Contracted = { [schemaKey]?: Schema; description?: string };
+type Contracted = { [schemaKey]?: Schema; description?: string; example?: unknown };
 
 /** An operation as the plugin describes it: not yet valid OpenAPI, and without the real schemas. */
 type PluginOperation = Omit<Operation, "parameters" | "requestBody" | "responses" | "security"> & {
@@ -47,6 +49,7 @@ export async function openApiDocument(serverUrl = "/"): Promise<OpenApiDocument>
     servers: [{ url: serverUrl }],
     tags,
     paths,
+    webhooks: deliveries(schemas),
     components: {
       securitySchemes,
       schemas: Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -58,9 +61,11 @@ export async function openApiDocument(serverUrl = "/"): Promise<OpenApiDocument>
 }
 
 async function describedPaths(): Promise<PluginDocument["paths"]> {
+  const context = contextOfNothing();
   const described = new Elysia()
     .use(swagger({ path: "/page", specPath: "/document" }))
-    .use(apiRoutes(contextOfNothing()));
+    .use(apiRoutes(context))
+    .use(ingestRoutes(context));
   const response = await described.handle(new Request("http://localhost/document"));
   return ((await response.json()) as PluginDocument).paths;
 }
@@ -96,15 +101,16 @@ function finishedOperation(
   const scope = operation["x-required-scope"];
   const body = requestBody?.content["application/json"].schema[schemaKey];
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-  const inQuery = (operation.parameters ?? []).filter((parameter) => parameter.in === "query");
+  const elsewhere = (operation.parameters ?? []).filter((parameter) => parameter.in !== "path");
   // What the example of a 422 complains about: the first thing that a caller can get wrong.
-  const field = (body?.required as string[] | undefined)?.[0] ?? inQuery[0]?.name ?? inPath.at(-1) ?? "";
+  const fields = Object.keys(body?.properties ?? {});
+  const field = fields[0] ?? elsewhere[0]?.name ?? inPath.at(-1) ?? "";
   return {
     operationId,
     tags,
     summary,
     ...(description === undefined ? {} : { description }),
-    parameters: [...inPath.map(referenceToPathParameter), ...inQuery],
+    parameters: [...inPath.map(referenceToPathParameter), ...elsewhere],
     ...(body
       ? { requestBody: { required: true, content: { "application/json": mediaType(body, schemas) } } }
       : {}),
@@ -118,11 +124,11 @@ function finishedOperation(
 
 function finishedResponse(
   status: number,
-  { description, [schemaKey]: schema }: Contracted,
+  { description, example, [schemaKey]: schema }: Contracted,
   field: string,
   schemas: Map<string, Schema>,
 ): Response | Reference {
-  const body = schema && mediaType(schema, schemas);
+  const body = schema && mediaType(schema, schemas, example);
   if (status === 422) return refusalOfInput(field, complaints[field] ?? `The ${field} field is required.`);
   const shared = description === undefined ? refusal(status) : undefined;
   return shared ?? answer(status, description, body);
@@ -134,8 +140,12 @@ function referenceToPathParameter(name: string): Reference {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-function mediaType(schema: Schema, schemas: Map<string, Schema>): MediaType {
-  return { schema: finishedSchema(schema, schemas), example: examples[String(schema.$id)] };
+function mediaType(
+  schema: Schema,
+  schemas: Map<string, Schema>,
+  example = examples[String(schema.$id)],
+): MediaType {
+  return { schema: finishedSchema(schema, schemas), example };
 }
 
 function mapValues<From, To>(

@@ -1,11 +1,18 @@
 import { Elysia } from "elysia";
 import type { ApiContext } from "../http/api.ts";
-import { contract, nothing, refusalsOfInput } from "../http/contract.ts";
+import {
+  contract,
+  nothing,
+  parameterContract,
+  refusalsOfInput,
+  refusalsOfParameter,
+  refusedBecause,
+} from "../http/contract.ts";
 import { readBytes } from "../http/json-body.ts";
 import { spend } from "../http/rate-limit.ts";
 import { readPayload } from "./body.ts";
 import { getLiveWebhook, postIncoming, requireSignature } from "./ingest.ts";
-import { IncomingBody } from "./schemas.ts";
+import { IncomingBody, IncomingHeaders } from "./schemas.ts";
 
 /** `POST /webhooks/incoming/{token}` (specification part 4, ingest): the checks stand in the order in which they answer. */
 export function ingestRoutes({ database, vault, ingestRateLimit }: ApiContext) {
@@ -27,11 +34,28 @@ export function ingestRoutes({ database, vault, ingestRateLimit }: ApiContext) {
         operationId: "postIncoming",
         summary: "Post through an incoming webhook",
         description:
-          "The token in the address is the credential. Where the webhook has a signing secret, `X-Signature-256` holds " +
-          "the HMAC-SHA256 of the raw body in hex, bare or after `sha256=`.",
+          "The token in the address is the credential. A form whose `payload` field holds the JSON is taken too.",
+        security: [],
       },
+      headers: parameterContract(IncomingHeaders),
       body: contract("IncomingPayload", IncomingBody),
-      response: { 202: nothing, ...refusalsOfInput },
+      response: {
+        202: nothing,
+        ...refusalsOfParameter,
+        401: refusedBecause(
+          "The webhook has a signing secret, and the signature is missing, malformed or wrong.",
+          "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
+        ),
+        403: refusedBecause(
+          "The webhook's bot is not a member of the channel, or the channel is archived.",
+          "The webhook's bot is not a member of the channel.",
+        ),
+        404: refusedBecause(
+          "There is no such webhook, or it was revoked, or the platform is switched off.",
+          "There is no such incoming webhook.",
+        ),
+        413: refusalsOfInput[413],
+      },
     },
   );
 }

@@ -5,12 +5,29 @@ import { bodyLengthMax } from "../messages/schemas.ts";
 export const usernameLengthMax = 255;
 export const iconUrlLengthMax = 2048;
 
+/** The headers that an incoming webhook looks at, for the document. */
+export const IncomingHeaders = Type.Object({
+  "X-Signature-256": Type.Optional(
+    Type.String({
+      description:
+        "The HMAC-SHA256 of the raw body in hex, bare or after `sha256=`. Needed where the webhook has a signing secret, which is the key.",
+    }),
+  ),
+});
+
 /** The body of an incoming webhook, for the document: what it takes is told by `checkPayload`. */
 export const IncomingBody = Type.Object({
   text: Type.Optional(Type.String({ maxLength: bodyLengthMax, description: "The message." })),
-  body: Type.Optional(Type.String({ maxLength: bodyLengthMax, description: "The message, where `text` is empty." })),
-  username: Type.Optional(Type.String({ maxLength: usernameLengthMax, description: "Shown instead of the bot's name." })),
+  body: Type.Optional(
+    Type.String({ maxLength: bodyLengthMax, description: "The message, where `text` is empty." }),
+  ),
+  username: Type.Optional(
+    Type.String({ maxLength: usernameLengthMax, description: "Shown instead of the bot's name." }),
+  ),
   icon_url: Type.Optional(
-    Type.String({ maxLength: iconUrlLengthMax, description: "Shown instead of the bot's picture; never fetched here." }),
+    Type.String({
+      maxLength: iconUrlLengthMax,
+      description: "Shown instead of the bot's picture; never fetched here.",
+    }),
   ),
 });

@@ -4,7 +4,7 @@ import {
   contract,
   dataOf,
   nothing,
-  queryContract,
+  parameterContract,
   refusals,
   refusalsOfInput,
   refusalsOfParameter,
@@ -33,7 +33,7 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
           summary: "List messages",
           description: "Newest first, 50 a page: replies, system notices and tombstones included.",
         },
-        query: queryContract(MessagesQuery),
+        query: parameterContract(MessagesQuery),
         response: {
           200: contract("MessagePage", MessagePage, "One page of the messages, and where it stands."),
           ...refusalsOfParameter,
