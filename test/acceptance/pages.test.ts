@@ -62,13 +62,13 @@ describe("the messages of a channel, newest first and 50 a page", () => {
   });
 
   test.each([
-    [1, { bodies: [120, 71], prev: null, next: 2, from: 1, to: 50 }],
-    [2, { bodies: [70, 21], prev: 1, next: 3, from: 51, to: 100 }],
-    [3, { bodies: [20, 1], prev: 2, next: null, from: 101, to: 120 }],
+    [1, { first: 120, last: 71, prev: null, next: 2, from: 1, to: 50 }],
+    [2, { first: 70, last: 21, prev: 1, next: 3, from: 51, to: 100 }],
+    [3, { first: 20, last: 1, prev: 2, next: null, from: 101, to: 120 }],
   ] as const)("of 120 are on three pages; page %d", async (number, expected) => {
     await fill(120);
     const { data, links, meta } = await page(`?page=${number}`);
-    expect(data.map(({ body }) => body)).toEqual(countDown(...expected.bodies));
+    expect(data.map(({ body }) => body)).toEqual(countDown(expected.first, expected.last));
     expect(links).toEqual({
       first: address(1),
       last: address(3),
