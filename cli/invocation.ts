@@ -1,10 +1,25 @@
 import type { Command } from "commander";
-import { dataDirectory, type Environment } from "../src/config.ts";
+import { type Config, dataDirectory, type Environment, readConfig } from "../src/config.ts";
+import type { Database } from "../src/database/open.ts";
+import { getTeamNamed, listTeams, type Team } from "../src/teams/teams.ts";
+import { openWorkspace } from "../src/workspace.ts";
+import { cliActor } from "./actor.ts";
 import { Output } from "./output.ts";
+import { Prompts } from "./prompts.ts";
 
-type GlobalOptions = { dataDir?: string; json?: true };
+type GlobalOptions = {
+  dataDir?: string;
+  team?: string;
+  json?: true;
+  quiet?: true;
+  color: boolean;
+  yes?: true;
+};
 
-/** One run of the program: its global options and what follows from them, known once the arguments are parsed. */
+/** The open workspace and the team that a command is about. */
+export type InTeam = { database: Database; team: Team };
+
+/** One run of the program: its global options, known once the arguments are parsed, and what follows from them. */
 export class Invocation {
   readonly environment: Environment;
   readonly #program: Command;
@@ -14,16 +29,75 @@ export class Invocation {
     this.environment = environment;
   }
 
+  get options(): GlobalOptions {
+    return this.#program.opts<GlobalOptions>();
+  }
+
   get output(): Output {
-    return new Output({ isJson: this.#options.json === true });
+    const { json, quiet, color } = this.options;
+    return new Output({
+      isJson: json === true,
+      isQuiet: quiet === true,
+      hasColor: color,
+      environment: this.environment,
+    });
+  }
+
+  /** Questions are for a person who sees them and can answer, so not for one who reads JSON with a program. */
+  get prompts(): Prompts {
+    const { json, yes, color } = this.options;
+    const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true && json !== true;
+    return new Prompts({ canAsk, saysYes: yes === true, hasColor: color });
+  }
+
+  /** Who does it, for the audit log. */
+  get actor(): string {
+    return cliActor();
   }
 
   /** @throws DomainError `usage` when nothing says where it is. */
   get dataDir(): string {
-    return dataDirectory(this.#options.dataDir, this.environment);
+    return dataDirectory(this.options.dataDir, this.environment);
   }
 
-  get #options(): GlobalOptions {
-    return this.#program.opts<GlobalOptions>();
+  /** @throws DomainError `invalid` for a setting that does not parse. */
+  config(flags: { host?: string; port?: string } = {}): Config {
+    return readConfig(this.dataDir, this.environment, flags);
+  }
+
+  /**
+   * Runs `work` with the workspace open, and closes it.
+   * @throws what `openWorkspace` and `work` throw.
+   */
+  async inWorkspace<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    const database = openWorkspace(this.dataDir);
+    try {
+      return await work(database);
+    } finally {
+      await database.close();
+    }
+  }
+
+  /**
+   * Runs `work` for the team of `--team`, for the only one there is, or for the one that the person chooses.
+   * @throws DomainError `usage` when there are several teams and none is named; what `openWorkspace` and `work` throw.
+   */
+  async inTeam<T>(work: (at: InTeam) => Promise<T>): Promise<T> {
+    return await this.inWorkspace(async (database) => {
+      const team = await getTeamNamed(database.read, await this.#teamReference(database));
+      return await work({ database, team });
+    });
+  }
+
+  async #teamReference({ read }: Database): Promise<string | undefined> {
+    const { team } = this.options;
+    if (team !== undefined || !this.prompts.canAsk) return team;
+    const teams = await listTeams(read);
+    if (teams.length < 2) return undefined;
+    return await this.prompts.choice(undefined, {
+      question: "Which team?",
+      option: "--team",
+      choices: () => teams.map(({ slug, name }) => ({ value: slug, label: name, hint: slug })),
+    });
   }
 }

@@ -1,5 +1,16 @@
 import { processEnvironment } from "../src/config.ts";
-import { run } from "./program.ts";
+import { report } from "./failure.ts";
+import { parleyProgram } from "./program.ts";
 
-// Set instead of exited with: what was printed into a pipe still has to leave.
-process.exitCode = await run(process.argv.slice(2), processEnvironment);
+// The status is set and the process not ended: what was printed into a pipe still has to leave.
+process.exitCode = await run(process.argv.slice(2));
+
+/** Runs the program with the arguments after its name and returns the exit status. */
+async function run(argv: string[]): Promise<number> {
+  try {
+    await parleyProgram(processEnvironment).parseAsync(argv, { from: "user" });
+    return 0;
+  } catch (error) {
+    return report(error, argv, processEnvironment);
+  }
+}

@@ -1,46 +1,82 @@
-import { Command, CommanderError } from "commander";
+import { Command, Help } from "commander";
 import { version } from "../package.json" with { type: "json" };
 import type { Environment } from "../src/config.ts";
-import { DomainError } from "../src/errors.ts";
+import { forbidden } from "../src/errors.ts";
+import { addAudit } from "./commands/audit.ts";
+import { addBots } from "./commands/bots.ts";
+import { addChannels } from "./commands/channels.ts";
+import { addEmojiNoun } from "./commands/emoji.ts";
+import { addInit } from "./commands/init.ts";
+import { addOpenApi } from "./commands/openapi.ts";
+import { addQuickstart } from "./commands/quickstart.ts";
 import { addServe } from "./commands/serve.ts";
-import { exitStatusOf } from "./exit-status.ts";
+import { addTeams } from "./commands/teams.ts";
+import { addTokens } from "./commands/tokens.ts";
+import { addUsers } from "./commands/users.ts";
 import { Invocation } from "./invocation.ts";
-import { Output } from "./output.ts";
 
-/** Runs the program with the arguments after its name; resolves to its exit status and never rejects. */
-export async function run(argv: string[], environment: Environment): Promise<number> {
-  const program = commandTree(environment);
-  try {
-    await program.parseAsync(argv, { from: "user" });
-    return 0;
-  } catch (error) {
-    return fail(error, new Output({ isJson: argv.includes("--json") }));
-  }
-}
+/** What there is only while `INTEGRATIONS_ENABLED` is true. */
+const integrationCommands = new Set(["quickstart", "bots", "tokens"]);
 
-function commandTree(environment: Environment): Command {
-  // Before the first subcommand is made: each takes these settings over from its parent.
-  const program = new Command("parley").exitOverride().configureOutput({ outputError: () => {} });
-  program
-    .description("A team-chat workspace's integrations platform")
-    .version(version, "-V, --version", "print the version")
-    .option("--data-dir <dir>", "the data folder")
-    .option("--json", "print one JSON document");
+/**
+ * The tree of commands with the options that all of them take. It throws where it would end the process: commander's
+ * own error for wrong usage, and whatever a command throws.
+ */
+export function parleyProgram(environment: Environment): Command {
+  const program = new Command("parley");
   const invocation = new Invocation(program, environment);
+  // Before the commands are added: each takes these settings over from its parent.
+  program
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
+    .configureHelp({
+      showGlobalOptions: true,
+      // Where there are more commands to choose from, these would bury them.
+      visibleGlobalOptions: (command) =>
+        command.commands.length > 0
+          ? []
+          : new Help().visibleGlobalOptions.call({ showGlobalOptions: true }, command),
+      visibleCommands: (command) =>
+        new Help()
+          .visibleCommands(command)
+          .filter((child) => command !== program || isThere(invocation, child)),
+    })
+    .hook("preAction", (_, command) => {
+      if (isThere(invocation, nounOf(command))) return;
+      throw forbidden("The integrations platform is switched off: INTEGRATIONS_ENABLED is false.");
+    });
+  program
+    .description("A team-chat workspace's integrations platform.")
+    .usage("NOUN VERB [options]")
+    .version(version, "-V, --version", "print the version")
+    .option("--data-dir <dir>", "the data folder (default: PARLEY_DATA_DIR or ~/.local/share/parley)")
+    .option("--team <slug>", "the team, needed where there are several; a new team's name for init")
+    .option("--json", "print one JSON document")
+    .option("--quiet", "print no more than what was asked for, or the id or secret of what was made")
+    .option("--no-color", "print no colours")
+    .option("--yes", "do it without asking")
+    .addHelpText("after", "\nExample:\n  parley quickstart");
+
+  addQuickstart(program, invocation);
+  addInit(program, invocation);
   addServe(program, invocation);
+  addTeams(program, invocation);
+  addUsers(program, invocation);
+  addBots(program, invocation);
+  addChannels(program, invocation);
+  addTokens(program, invocation);
+  addEmojiNoun(program, invocation);
+  addAudit(program, invocation);
+  addOpenApi(program, invocation);
   return program;
 }
 
-function fail(error: unknown, output: Output): number {
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return 0;
-    output.failure(error.message);
-    return 2;
-  }
-  if (error instanceof DomainError) {
-    output.failure(error.message, error.errors);
-    return exitStatusOf[error.code];
-  }
-  output.failure(error instanceof Error ? error.message : String(error));
-  return 1;
+function isThere(invocation: Invocation, command: Command): boolean {
+  return !integrationCommands.has(command.name()) || invocation.config().integrationsEnabled;
+}
+
+/** The command just under the program that this one is, or belongs to. */
+function nounOf(command: Command): Command {
+  const { parent } = command;
+  return parent?.parent ? nounOf(parent) : command;
 }

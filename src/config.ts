@@ -55,6 +55,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The environment that this process was started with; whoever needs it is given it. */
 export const processEnvironment: Environment = process.env;
 
+/** Tells the libraries that look into the environment by themselves that no colours are wanted. */
+export function forbidColor(): void {
+  process.env.NO_COLOR = "1";
+}
+
 /**
  * The data folder: the flag, else `PARLEY_DATA_DIR`, else `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
  * @throws DomainError `usage` when none of them is there.

@@ -24,13 +24,29 @@ const checkNewTeam = checkOf(
  */
 export async function createTeam(
   tx: Writing,
-  input: { name: string; owner?: string | undefined },
+  input: { name: string; owner: string },
+  actor: string,
+): Promise<{ team: Team; owner: UserRow; general: ChannelRow }>;
+export async function createTeam(
+  tx: Writing,
+  input: { name: string },
+  actor: string,
+): Promise<{ team: Team; owner: UserRow | undefined; general: ChannelRow }>;
+export async function createTeam(
+  tx: Writing,
+  input: { name: string; owner?: string },
   actor: string,
 ): Promise<{ team: Team; owner: UserRow | undefined; general: ChannelRow }> {
   const { name } = checkNewTeam(input);
   const row: TeamRow = { id: Bun.randomUUIDv7(), name, slug: slugFor(name), createdAt: Date.now() };
   if (!(await insertTeam(tx, row))) throw nameTaken(row.slug);
-  await record(tx, { teamId: row.id, actor, action: "team.created", target: `team:${row.id}`, details: { name } });
+  await record(tx, {
+    teamId: row.id,
+    actor,
+    action: "team.created",
+    target: `team:${row.id}`,
+    details: { name },
+  });
 
   const owner =
     input.owner === undefined
@@ -57,7 +73,12 @@ export async function listTeams(db: Reading): Promise<Team[]> {
  * Renames a team; its slug follows.
  * @throws DomainError `invalid` on `name`.
  */
-export async function renameTeam(tx: Writing, team: Team, input: { name: string }, actor: string): Promise<Team> {
+export async function renameTeam(
+  tx: Writing,
+  team: Team,
+  input: { name: string },
+  actor: string,
+): Promise<Team> {
   const { name } = checkNewTeam(input);
   const slug = slugFor(name);
   if ((await selectTeamsNamed(tx, slug)).some((other) => other.slug === slug && other.id !== team.id)) {
@@ -83,15 +104,24 @@ export async function getTeamNamed(db: Reading, reference: string | undefined): 
   const [only] = found;
   if (!only) {
     throw reference === undefined
-      ? new DomainError("not_found", "There is no team yet. Make one with: parley init --team NAME --owner NAME")
+      ? new DomainError(
+          "not_found",
+          "There is no team yet. Make one with: parley init --team NAME --owner NAME",
+        )
       : new DomainError("not_found", `There is no team ${JSON.stringify(reference)}.`);
   }
   if (found.length > 1 && reference === undefined) {
-    throw new DomainError("usage", `There are several teams: say --team ${found.map((team) => team.slug).join(" or --team ")}`);
+    throw new DomainError(
+      "usage",
+      `There are several teams: say --team ${found.map((team) => team.slug).join(" or --team ")}`,
+    );
   }
   if (found.length > 1) {
     const ids = found.map((team) => team.id).join(", ");
-    throw new DomainError("conflict", `Several teams are called ${JSON.stringify(reference)}; name one by id: ${ids}`);
+    throw new DomainError(
+      "conflict",
+      `Several teams are called ${JSON.stringify(reference)}; name one by id: ${ids}`,
+    );
   }
   return teamResource(only);
 }

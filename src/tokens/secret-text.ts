@@ -9,7 +9,9 @@ export type SecretPrefix = "ply_bot_" | "ply_pat_" | "ply_in_" | "whsec_";
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const randomLength = 40; // 62^40 is more than 2^238
 const checksumLength = 6; // 62^6 is more than 2^32
-const shape = new RegExp(`^(?:ply_bot_|ply_pat_|ply_in_|whsec_)[0-9A-Za-z]{${randomLength + checksumLength}}$`);
+const shape = new RegExp(
+  `^(?:ply_bot_|ply_pat_|ply_in_|whsec_)[0-9A-Za-z]{${randomLength + checksumLength}}$`,
+);
 
 /** A new secret: the prefix, 40 random characters (238 bits) and a checksum of 6. */
 export function newSecret(prefix: SecretPrefix): string {

@@ -24,7 +24,9 @@ const byHash = prepared((db) =>
     })
     .from(tokens)
     .innerJoin(users, eq(users.id, tokens.userId))
-    .where(and(eq(tokens.hash, sql.placeholder("hash")), isNull(tokens.revokedAt), isNull(users.deactivatedAt)))
+    .where(
+      and(eq(tokens.hash, sql.placeholder("hash")), isNull(tokens.revokedAt), isNull(users.deactivatedAt)),
+    )
     .prepare(),
 );
 
@@ -56,7 +58,12 @@ export async function selectTokens(db: Reading, teamId: string) {
 }
 
 /** Revokes one token of the team; the row as it now is, or undefined when there is no such live token. */
-export async function revokeTokenRow(tx: Writing, teamId: string, id: string, at: number): Promise<TokenRow | undefined> {
+export async function revokeTokenRow(
+  tx: Writing,
+  teamId: string,
+  id: string,
+  at: number,
+): Promise<TokenRow | undefined> {
   const [row] = await tx
     .update(tokens)
     .set({ revokedAt: at })

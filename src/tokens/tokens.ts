@@ -1,12 +1,21 @@
 import { record } from "../audit/audit.ts";
 import type { Database, Reading, Writing } from "../database/open.ts";
-import { invalid, notFound } from "../errors.ts";
+import { forbidden, invalid, notFound } from "../errors.ts";
 import type { Subject } from "../subject.ts";
 import { timestamp } from "../timestamp.ts";
+import { NewUser } from "../users/schemas.ts";
 import type { UserRow } from "../users/store.ts";
+import { checkOf } from "../validation.ts";
 import { isScope, type Scope } from "./scopes.ts";
 import { hashOf, isSecretText, newSecret, shownPrefix } from "./secret-text.ts";
-import { insertToken, revokeTokenRow, selectTokens, selectUsableToken, type TokenRow, updateLastUsed } from "./store.ts";
+import {
+  insertToken,
+  revokeTokenRow,
+  selectTokens,
+  selectUsableToken,
+  type TokenRow,
+  updateLastUsed,
+} from "./store.ts";
 
 /** A token as lists show it: never the secret itself. */
 export type Token = {
@@ -25,12 +34,16 @@ export type Token = {
 /** What a valid token lets a request do. */
 export type Grant = { tokenId: string; subject: Subject; scopes: ReadonlySet<string> };
 
+// A token is named as a user is.
+const checkNewToken = checkOf(NewUser);
+
 const minuteMs = 60_000;
 
 /**
  * Mints a token that acts as the user, and returns it with its secret, which exists only here and is shown once.
  * `expiresAt` is milliseconds since 1970, null for never.
- * @throws DomainError `invalid` on `scopes` that are empty or unknown, or on an expiry that has passed.
+ * @throws DomainError `invalid` on `name`, on `scopes` that are empty or unknown, or on an expiry that has passed;
+ *   `forbidden` for a user who was deactivated, who would hold it again after coming back.
  */
 export async function createToken(
   tx: Writing,
@@ -38,12 +51,15 @@ export async function createToken(
   input: { name: string; scopes: readonly string[]; expiresAt: number | null },
   actor: string,
 ): Promise<Token & { token: string }> {
+  if (user.deactivatedAt !== null) throw forbidden(`${user.name} is deactivated.`);
+  const { name } = checkNewToken(input);
   const granted = [...new Set(input.scopes)];
   const unknown = granted.find((scope) => !isScope(scope));
   if (granted.length === 0) throw invalid({ scopes: ["A token needs at least one scope."] });
   if (unknown !== undefined) throw invalid({ scopes: [`There is no scope ${unknown}.`] });
   const now = Date.now();
-  if (input.expiresAt !== null && input.expiresAt <= now) throw invalid({ expires: ["The expiry lies in the past."] });
+  if (input.expiresAt !== null && input.expiresAt <= now)
+    throw invalid({ expires: ["The expiry lies in the past."] });
 
   const prefix = user.type === "bot" ? "ply_bot_" : "ply_pat_";
   const secret = newSecret(prefix);
@@ -51,7 +67,7 @@ export async function createToken(
     id: Bun.randomUUIDv7(),
     teamId: user.teamId,
     userId: user.id,
-    name: input.name,
+    name,
     prefix: shownPrefix(secret, prefix),
     hash: hashOf(secret),
     scopes: granted.join(" "),
@@ -83,10 +99,21 @@ export async function listTokens(db: Reading, teamId: string): Promise<Token[]> 
  * Revokes a token: it is refused from the next request on.
  * @throws DomainError `not_found` when the team has no such live token.
  */
-export async function revokeToken(tx: Writing, teamId: string, id: string, actor: string): Promise<{ id: string }> {
+export async function revokeToken(
+  tx: Writing,
+  teamId: string,
+  id: string,
+  actor: string,
+): Promise<{ id: string }> {
   const row = await revokeTokenRow(tx, teamId, id.toLowerCase(), Date.now());
   if (!row) throw notFound("token");
-  await record(tx, { teamId, actor, action: "token.revoked", target: `token:${row.id}`, details: { name: row.name } });
+  await record(tx, {
+    teamId,
+    actor,
+    action: "token.revoked",
+    target: `token:${row.id}`,
+    details: { name: row.name },
+  });
   return { id: row.id };
 }
 
@@ -95,7 +122,11 @@ export async function revokeToken(tx: Writing, teamId: string, id: string, actor
  * The token is looked up by its hash, so no comparison depends on its characters. Notes the use, to the minute,
  * without making the request wait for it.
  */
-export async function authenticate(db: Database, token: string, now = Date.now()): Promise<Grant | undefined> {
+export async function authenticate(
+  db: Database,
+  token: string,
+  now = Date.now(),
+): Promise<Grant | undefined> {
   if (!isSecretText(token)) return undefined;
   const row = await selectUsableToken(db.read, hashOf(token));
   if (!row || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;

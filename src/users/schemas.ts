@@ -15,7 +15,7 @@ export type User = Static<typeof User>;
 /** How long the name of a person, a bot, a team or a token may be, in code points. */
 export const nameLengthMax = 255;
 
-/** What a person or a bot is made from. */
+/** What a person or a bot is made from; a token has such a name too. */
 export const NewUser = Type.Object({
   name: Text({ maxLength: nameLengthMax, minLength: 1, isTrimmed: true, isName: true }),
 });

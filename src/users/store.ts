@@ -47,7 +47,9 @@ export async function selectUsersNamed(db: Reading, teamId: string, reference: s
   return await db
     .select()
     .from(users)
-    .where(and(eq(users.teamId, teamId), or(eq(users.id, reference.toLowerCase()), eq(users.name, reference))))
+    .where(
+      and(eq(users.teamId, teamId), or(eq(users.id, reference.toLowerCase()), eq(users.name, reference))),
+    )
     .orderBy(asc(users.id));
 }
 
@@ -60,7 +62,11 @@ export async function updateDeactivatedAt(tx: Writing, id: string, at: number | 
 }
 
 /** An active owner of the team other than the given one, where there is one. */
-export async function selectOtherOwner(db: Reading, teamId: string, id: string): Promise<UserRow | undefined> {
+export async function selectOtherOwner(
+  db: Reading,
+  teamId: string,
+  id: string,
+): Promise<UserRow | undefined> {
   const [row] = await db
     .select()
     .from(users)

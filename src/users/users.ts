@@ -4,6 +4,7 @@ import { DomainError, forbidden, invalid, notFound } from "../errors.ts";
 import { revokeWebhooksOfBot } from "../incoming-webhooks/store.ts";
 import { type Role, roles, type Subject } from "../subject.ts";
 import { revokeTokensOfUser } from "../tokens/store.ts";
+import { slugOf } from "../text.ts";
 import { checkOf } from "../validation.ts";
 import { NewUser, type User } from "./schemas.ts";
 import {
@@ -40,7 +41,13 @@ export async function createPerson(
     throw invalid({ email: ["The email field must be an e-mail address."] });
   }
   const row = await addUser(tx, { teamId, type: "human", name, role, email: input.email ?? null });
-  await record(tx, { teamId, actor, action: "user.created", target: `user:${row.id}`, details: { name, role } });
+  await record(tx, {
+    teamId,
+    actor,
+    action: "user.created",
+    target: `user:${row.id}`,
+    details: { name, role },
+  });
   return row;
 }
 
@@ -121,7 +128,7 @@ export async function silence(tx: Writing, user: UserRow): Promise<number> {
 }
 
 /**
- * The one user that a person at the command line means by an id or a name; active ones come first.
+ * The one user that a person at the command line means by an id, a name or the slug of a name; active ones come first.
  * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
  */
 export async function getUserNamed(
@@ -131,14 +138,19 @@ export async function getUserNamed(
   type?: "human" | "bot",
 ): Promise<UserRow> {
   const what = type === "bot" ? "bot" : type === "human" ? "person" : "user";
-  const named = (await selectUsersNamed(db, teamId, reference)).filter((user) => !type || user.type === type);
+  const isWanted = (user: UserRow) => type === undefined || user.type === type;
+  const exact = (await selectUsersNamed(db, teamId, reference)).filter(isWanted);
+  const named = exact.length > 0 ? exact : (await usersOfSlug(db, teamId, reference)).filter(isWanted);
   const active = named.filter((user) => user.deactivatedAt === null);
   const meant = active.length > 0 ? active : named;
   const [only] = meant;
   if (!only) throw new DomainError("not_found", `There is no ${what} ${JSON.stringify(reference)}.`);
   if (meant.length > 1) {
     const ids = meant.map((user) => user.id).join(", ");
-    throw new DomainError("conflict", `Several users are called ${JSON.stringify(reference)}; name one by id: ${ids}`);
+    throw new DomainError(
+      "conflict",
+      `Several users are called ${JSON.stringify(reference)}; name one by id: ${ids}`,
+    );
   }
   return only;
 }
@@ -157,12 +169,26 @@ export function userResource({ id, name, type }: Pick<UserRow, "id" | "name" | "
 
 /** The human as the command line shows it. */
 export function personResource(row: UserRow): Person {
-  return { ...userResource(row), role: row.role ?? "member", active: row.deactivatedAt === null, email: row.email };
+  return {
+    ...userResource(row),
+    role: row.role ?? "member",
+    active: row.deactivatedAt === null,
+    email: row.email,
+  };
 }
 
-/** The user as the one that a request acts as. */
-export function subjectOf({ id, teamId, name, type, role }: UserRow): Subject {
+/**
+ * The user as the one that a request or a command acts as.
+ * @throws DomainError `forbidden` for somebody who was deactivated.
+ */
+export function subjectOf({ id, teamId, name, type, role, deactivatedAt }: UserRow): Subject {
+  if (deactivatedAt !== null) throw forbidden(`${name} is deactivated.`);
   return { id, teamId, name, type, role };
+}
+
+async function usersOfSlug(db: Reading, teamId: string, slug: string): Promise<UserRow[]> {
+  if (slug === "") return [];
+  return (await selectUsers(db, teamId, { all: true })).filter((user) => slugOf(user.name) === slug);
 }
 
 function checkRole(role: string): Role {
@@ -172,7 +198,8 @@ function checkRole(role: string): Role {
 }
 
 function refuseBot(user: UserRow): void {
-  if (user.type === "bot") throw forbidden(`${user.name} is a bot; a bot has no role and is deleted, not deactivated.`);
+  if (user.type === "bot")
+    throw forbidden(`${user.name} is a bot; a bot has no role and is deleted, not deactivated.`);
 }
 
 async function refuseLastOwner(tx: Writing, person: UserRow): Promise<void> {

@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { type AuditEntry, listAuditEntries } from "../../src/audit/audit.ts";
+import { isUuid } from "../../src/text.ts";
+import { addCommand } from "../command.ts";
+import { parseDuration } from "../durations.ts";
+import type { Invocation } from "../invocation.ts";
+import { relativeTime } from "../relative-time.ts";
+import { wholeNumber } from "../whole-number.ts";
+
+const entriesMax = 10_000;
+
+/** `parley audit`: who changed what, and when. */
+export function addAudit(program: Command, invocation: Invocation): void {
+  const noun = addCommand(program, "audit", {
+    summary: "Show who changed what, and when",
+    examples: ["parley audit list"],
+  });
+
+  addCommand(noun, "list", {
+    summary: "List the changes, newest first",
+    examples: ["parley audit list --since 7d --action token.revoked"],
+  })
+    .option("--action <action>", "only this action: token.created, user.deactivated, …")
+    .option("--since <span>", "only the last 24h, 7d, 4w, …", parseDuration)
+    .option("--limit <count>", "at most so many", wholeNumber(1, entriesMax), 50)
+    .action(async (options: { action?: string; since?: number; limit: number }) => {
+      await invocation.inTeam(async ({ database, team }) => {
+        const { action, limit } = options;
+        const since = options.since === undefined ? undefined : Date.now() - options.since;
+        invocation.output.list(
+          await listAuditEntries(database.read, team.id, { action, since, limit }),
+          [
+            { title: "WHEN", of: ({ at }) => relativeTime(at) },
+            { title: "WHO", of: ({ actor }) => actor, canShrink: true },
+            { title: "ACTION", of: (entry) => entry.action },
+            { title: "WHAT", of: summary, canShrink: true },
+          ],
+          { none: "Nothing was changed.", next: "parley audit list --json, for the whole of every entry" },
+        );
+      });
+    });
+}
+
+/** The names in an entry rather than its ids, as far as it has any. */
+function summary({ target, details }: AuditEntry): string {
+  const words = Object.entries(details)
+    .filter(([, value]) => !(typeof value === "string" && isUuid(value)))
+    .map(([key, value]) => `${key} ${wording(value)}`);
+  return words.length === 0 ? target : words.join(", ");
+}
+
+function wording(value: unknown): string {
+  if (Array.isArray(value)) return value.join(" ");
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,90 @@
+import type { Command } from "commander";
+import { createBot, deleteBot, listBots } from "../../src/bots/bots.ts";
+import { channelResource, getChannelNamed } from "../../src/channels/channels.ts";
+import { getUser, getUserNamed, userResource } from "../../src/users/users.ts";
+import type { ChannelRow } from "../../src/channels/store.ts";
+import { channelTitle } from "../channel-view.ts";
+import { addCommand } from "../command.ts";
+import type { Invocation } from "../invocation.ts";
+import { botReference } from "../references.ts";
+
+/** `parley bots`: the members of a team that are programs. */
+export function addBots(program: Command, invocation: Invocation): void {
+  const noun = addCommand(program, "bots", {
+    summary: "List, create and delete bots",
+    examples: ["parley bots list"],
+  });
+
+  addCommand(noun, "list", { summary: "List the bots", examples: ["parley bots list"] }).action(async () => {
+    await invocation.inTeam(async ({ database, team }) => {
+      invocation.output.list(
+        await listBots(database.read, team.id),
+        [
+          { title: "NAME", of: ({ name }) => name, canShrink: true },
+          { title: "ID", of: ({ id }) => id },
+        ],
+        { none: "There is no bot yet.", next: "parley bots create --name NAME --channel general" },
+      );
+    });
+  });
+
+  addCommand(noun, "create", {
+    summary: "Create a bot and join it to channels",
+    examples: ['parley bots create --name "Build Bot" --channel general --channel deploys'],
+  })
+    .option("--name <name>", "name of the bot")
+    .option("--channel <channel...>", "a channel to join it to; a bot sees no other")
+    .action(async (options: { name?: string; channel?: string[] }) => {
+      await invocation.inTeam(async ({ database, team }) => {
+        const name = await invocation.prompts.text(options.name, {
+          question: "What is the bot called?",
+          option: "--name NAME",
+        });
+        const { bot, joined } = await database.write(async (tx) => {
+          const channels = new Map<string, ChannelRow>();
+          for (const reference of options.channel ?? []) {
+            const channel = await getChannelNamed(tx, team.id, reference);
+            // The same channel may have been named twice, by its slug and by its id.
+            channels.set(channel.id, channel);
+          }
+          const row = await createBot(
+            tx,
+            team.id,
+            { name, channels: [...channels.values()] },
+            invocation.actor,
+          );
+          return { bot: userResource(row), joined: [...channels.values()].map(channelResource) };
+        });
+        invocation.output.done({
+          data: bot,
+          said: `Created the bot ${bot.name}, ${joined.length > 0 ? `in ${joined.map(channelTitle).join(", ")}` : "in no channel yet"}.`,
+          brief: bot.id,
+          next:
+            joined.length > 0
+              ? `parley tokens create --bot ${bot.id} --all-scopes`
+              : `parley channels add-member CHANNEL ${bot.id}`,
+        });
+      });
+    });
+
+  addCommand(noun, "delete [bot]", {
+    summary: "Delete a bot: its tokens stop at once, its messages stay",
+    examples: ['parley bots delete "Build Bot" --yes'],
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async (at) => {
+      const { database, team } = at;
+      const reference = await botReference(invocation, at, given);
+      const { id, name } = await getUserNamed(database.read, team.id, reference, "bot");
+      await invocation.prompts.confirm(`Delete the bot ${name} and revoke every token of it?`);
+      const bot = await database.write(async (tx) =>
+        deleteBot(tx, await getUser(tx, team.id, id), invocation.actor),
+      );
+      invocation.output.done({
+        data: bot,
+        said: `Deleted the bot ${bot.name}; what it wrote stays.`,
+        brief: bot.id,
+        next: "parley bots list",
+      });
+    });
+  });
+}

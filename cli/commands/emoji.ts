@@ -1,0 +1,85 @@
+import type { Command } from "commander";
+import { addEmoji, listEmoji, removeEmoji } from "../../src/emoji/emoji.ts";
+import { invalid } from "../../src/errors.ts";
+import { addCommand } from "../command.ts";
+import type { Invocation } from "../invocation.ts";
+import { relativeTime } from "../relative-time.ts";
+
+/** Far more than an emoji may have, so that nothing larger is read to be refused. */
+const imageBytesReadMax = 1024 * 1024;
+
+/** `parley emoji`: the emoji of a team's own. */
+export function addEmojiNoun(program: Command, invocation: Invocation): void {
+  const noun = addCommand(program, "emoji", {
+    summary: "List, add and remove a team's own emoji",
+    examples: ["parley emoji list"],
+  });
+
+  addCommand(noun, "list", { summary: "List the team's own emoji", examples: ["parley emoji list"] }).action(
+    async () => {
+      await invocation.inTeam(async ({ database, team }) => {
+        invocation.output.list(
+          await listEmoji(database.read, team.id),
+          [
+            { title: "NAME", of: ({ name }) => `:${name}:` },
+            { title: "ADDED", of: ({ created_at }) => relativeTime(created_at) },
+          ],
+          { none: "The team has no emoji of its own yet.", next: "parley emoji add NAME --image FILE" },
+        );
+      });
+    },
+  );
+
+  addCommand(noun, "add [name]", {
+    summary: "Add an emoji, which reactions name as :NAME:",
+    examples: ["parley emoji add shipit --image shipit.png"],
+  })
+    .option("--image <file>", "its picture: PNG, GIF, JPEG or WebP")
+    .action(async (given: string | undefined, options: { image?: string }) => {
+      await invocation.inTeam(async ({ database, team }) => {
+        const name = await invocation.prompts.text(given, {
+          question: "What is the emoji called?",
+          option: "NAME",
+        });
+        const image = options.image === undefined ? undefined : await readImage(options.image);
+        const emoji = await database.write((tx) => addEmoji(tx, team.id, { name, image }, invocation.actor));
+        invocation.output.done({
+          data: emoji,
+          said: `Added :${emoji.name}:`,
+          brief: emoji.name,
+          next: "parley emoji list",
+        });
+      });
+    });
+
+  addCommand(noun, "remove [name]", {
+    summary: "Remove an emoji; reactions that were made with it stay",
+    examples: ["parley emoji remove shipit --yes"],
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async ({ database, team }) => {
+      const reference = await invocation.prompts.choice(given, {
+        question: "Which emoji?",
+        option: "NAME",
+        choices: async () =>
+          (await listEmoji(database.read, team.id)).map(({ name }) => ({ value: name, label: `:${name}:` })),
+      });
+      await invocation.prompts.confirm(`Remove the emoji ${reference}?`);
+      const emoji = await database.write((tx) => removeEmoji(tx, team.id, reference, invocation.actor));
+      invocation.output.done({
+        data: emoji,
+        said: `Removed :${emoji.name}:`,
+        brief: emoji.name,
+        next: "parley emoji list",
+      });
+    });
+  });
+}
+
+async function readImage(path: string): Promise<Uint8Array> {
+  try {
+    return await Bun.file(path).slice(0, imageBytesReadMax).bytes();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw invalid({ image: [`The image ${path} cannot be read: ${why}`] });
+  }
+}

@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { initWorkspace } from "../../src/workspace.ts";
+import { loginName } from "../actor.ts";
+import { addCommand } from "../command.ts";
+import type { Invocation } from "../invocation.ts";
+
+/** `parley init`: the workspace, its first owner and `#general`. */
+export function addInit(program: Command, invocation: Invocation): void {
+  addCommand(program, "init", {
+    summary: "Make the workspace: a team, its first owner and #general",
+    examples: ['parley init --team "Acme" --owner "Ada Lovelace"'],
+  })
+    .option("--owner <name>", "name of the first owner; --team NAME is the name of the team")
+    .action(async (options: { owner?: string }) => {
+      const { dataDir, prompts, actor, output } = invocation;
+      // With no team there yet, the global option names the one to be made.
+      const team = await prompts.text(invocation.options.team, {
+        question: "What is the team called?",
+        option: "--team NAME",
+      });
+      const owner = await prompts.text(options.owner, {
+        question: "Who owns it?",
+        option: "--owner NAME",
+        initial: loginName(),
+      });
+      const made = await initWorkspace(dataDir, { team, owner }, actor);
+      output.done({
+        data: made,
+        said: [
+          `Made the workspace of ${made.team.name} in ${dataDir}.`,
+          `${made.owner.name} is its first owner, #${made.channel.name} its first channel.`,
+        ],
+        brief: made.team.id,
+        next: "parley serve, or parley quickstart for a bot with a token to try it with",
+      });
+    });
+}

@@ -1,0 +1,117 @@
+import type { Command } from "commander";
+import { createBot, listBots } from "../../src/bots/bots.ts";
+import { channelResource, getChannelNamed, listAllChannels } from "../../src/channels/channels.ts";
+import type { Channel } from "../../src/channels/schemas.ts";
+import type { ChannelRow } from "../../src/channels/store.ts";
+import type { Writing } from "../../src/database/open.ts";
+import { joinChannel, listMembersOf } from "../../src/members/members.ts";
+import { getTeamNamed, type Team } from "../../src/teams/teams.ts";
+import { scopes } from "../../src/tokens/scopes.ts";
+import { createToken } from "../../src/tokens/tokens.ts";
+import type { User } from "../../src/users/schemas.ts";
+import type { UserRow } from "../../src/users/store.ts";
+import { getUser, userResource } from "../../src/users/users.ts";
+import { hasWorkspace, initWorkspace } from "../../src/workspace.ts";
+import { loginName } from "../actor.ts";
+import { addCommand } from "../command.ts";
+import type { Invocation } from "../invocation.ts";
+import { serveUntilStopped } from "../serving.ts";
+
+/** What a first try of the platform needs. */
+type Tools = { team: Team; channel: Channel; bot: User; token: string };
+
+const botName = "Quickstart";
+
+/** `parley quickstart`: from nothing to lines that can be pasted, in one command. Again, it makes fresh lines. */
+export function addQuickstart(program: Command, invocation: Invocation): void {
+  addCommand(program, "quickstart", {
+    summary: "Make what a first try needs, print lines to paste, and serve",
+    examples: ["parley quickstart"],
+  }).action(async () => {
+    const isNew = !hasWorkspace(invocation.dataDir);
+    if (isNew) await makeWorkspace(invocation);
+    await serveUntilStopped(invocation, {}, async ({ url, database }) => {
+      const team = await getTeamNamed(database.read, isNew ? undefined : invocation.options.team);
+      const tools = await database.write((tx) => makeTools(tx, team, invocation.actor));
+      const baseUrl = invocation.config().baseUrl || url;
+      invocation.output.done({
+        data: { url, ...tools },
+        said: lines(tools, baseUrl, { isNew, dataDir: invocation.dataDir }),
+        brief: tools.token,
+      });
+    });
+  });
+}
+
+async function makeWorkspace({ dataDir, options, prompts, actor }: Invocation): Promise<void> {
+  const owner = loginName();
+  // Nobody has to answer anything for a first try, so without a terminal there are answers already.
+  const given = prompts.canAsk ? undefined : { team: "My team", owner };
+  await initWorkspace(
+    dataDir,
+    {
+      team: await prompts.text(options.team ?? given?.team, {
+        question: "What is the team called?",
+        option: "--team NAME",
+        initial: "My team",
+      }),
+      owner: await prompts.text(given?.owner, {
+        question: "Who owns it?",
+        option: "--owner NAME",
+        initial: owner,
+      }),
+    },
+    actor,
+  );
+}
+
+/** Finds the bot of an earlier run, or makes it, and gives it a token of its own: earlier secrets cannot be read back. */
+async function makeTools(tx: Writing, team: Team, actor: string): Promise<Tools> {
+  const general = await generalChannel(tx, team);
+  const bot = await botIn(tx, team, general, actor);
+  const { token } = await createToken(tx, bot, { name: "quickstart", scopes, expiresAt: null }, actor);
+  return { team, channel: channelResource(general), bot: userResource(bot), token };
+}
+
+async function generalChannel(tx: Writing, team: Team): Promise<ChannelRow> {
+  const channels = await listAllChannels(tx, team.id);
+  const general = channels.find((channel) => channel.is_general);
+  return await getChannelNamed(tx, team.id, general?.id ?? "general");
+}
+
+async function botIn(tx: Writing, team: Team, channel: ChannelRow, actor: string): Promise<UserRow> {
+  const known = (await listBots(tx, team.id)).find(({ name }) => name === botName);
+  if (!known) return await createBot(tx, team.id, { name: botName, channels: [channel] }, actor);
+  const bot = await getUser(tx, team.id, known.id);
+  const isMember = (await listMembersOf(tx, channel)).some(({ id }) => id === bot.id);
+  if (!isMember) await joinChannel(tx, channel, bot, actor);
+  return bot;
+}
+
+function lines(
+  { team, channel, bot, token }: Tools,
+  baseUrl: string,
+  { isNew, dataDir }: { isNew: boolean; dataDir: string },
+): string[] {
+  const messages = `${baseUrl}/api/v1/channels/${channel.id}/messages`;
+  return [
+    isNew
+      ? `Made the workspace of ${team.name} in ${dataDir}.`
+      : `The workspace of ${team.name} in ${dataDir} is there already; here is a fresh token.`,
+    `The bot ${bot.name} is in #${channel.name}; its token has every scope and is shown only this once.`,
+    "",
+    `Post a message in #${channel.name}:`,
+    "",
+    `  curl -H "Authorization: Bearer ${token}" \\`,
+    `    -H "Content-Type: application/json" -d '{"body":"Hello from curl"}' \\`,
+    `    ${messages}`,
+    "",
+    "Read it back:",
+    "",
+    `  curl -H "Authorization: Bearer ${token}" \\`,
+    `    ${messages}`,
+    "",
+    `Parley is listening at ${baseUrl}`,
+    "Stop it with Ctrl-C.",
+  ];
+}

@@ -1,0 +1,154 @@
+import { type Command, Option } from "commander";
+import { notFound } from "../../src/errors.ts";
+import { scopes } from "../../src/tokens/scopes.ts";
+import { createToken, listTokens, revokeToken, type Token } from "../../src/tokens/tokens.ts";
+import { getUserNamed } from "../../src/users/users.ts";
+import { addCommand } from "../command.ts";
+import { parseDuration } from "../durations.ts";
+import type { InTeam, Invocation } from "../invocation.ts";
+import { userReference } from "../references.ts";
+import { relativeTime } from "../relative-time.ts";
+
+type CreateOptions = {
+  bot?: string;
+  user?: string;
+  scope?: string[];
+  allScopes?: true;
+  name?: string;
+  /** In milliseconds. */
+  expires?: number;
+};
+
+/** `parley tokens`: the bearer tokens of the REST API. */
+export function addTokens(program: Command, invocation: Invocation): void {
+  const noun = addCommand(program, "tokens", {
+    summary: "List, create and revoke tokens of the REST API",
+    examples: ["parley tokens list"],
+  });
+  addList(noun, invocation);
+  addCreate(noun, invocation);
+  addRevoke(noun, invocation);
+}
+
+function addList(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "list", {
+    summary: "List the tokens that were not revoked, newest first",
+    examples: ["parley tokens list"],
+  }).action(async () => {
+    await invocation.inTeam(async ({ database, team }) => {
+      invocation.output.list(
+        await listTokens(database.read, team.id),
+        [
+          { title: "NAME", of: ({ name }) => name, canShrink: true },
+          { title: "USER", of: ({ user }) => user.name, canShrink: true },
+          { title: "SCOPES", of: shortScopes },
+          { title: "EXPIRES", of: ({ expires_at }) => relativeTime(expires_at) },
+          { title: "USED", of: ({ last_used_at }) => relativeTime(last_used_at) },
+          { title: "ID", of: ({ id }) => id },
+        ],
+        { none: "There is no token yet.", next: "parley tokens create" },
+      );
+    });
+  });
+}
+
+function addCreate(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "create", {
+    summary: "Create a token that acts as a bot or as a person, and show it once",
+    examples: [
+      'parley tokens create --bot "Build Bot" --scope messages:write --expires 90d',
+      'TOKEN=$(parley tokens create --user "Ada Lovelace" --all-scopes --quiet)',
+    ],
+  })
+    .addOption(new Option("--bot <bot>", "the bot that it acts as").conflicts("user"))
+    .option("--user <user>", "the person that it acts as")
+    .addOption(new Option("--scope <scope...>", "what it may do").choices(scopes).conflicts("allScopes"))
+    .option("--all-scopes", "it may do everything")
+    .option("--name <label>", "what it is for")
+    .option("--expires <span>", "when it stops, from now: 12h, 90d, 8w (default: never)", parseDuration)
+    .action(async (options: CreateOptions) => {
+      await invocation.inTeam(async (at) => {
+        const { database, team } = at;
+        const reference = await userReference(invocation, at, options.bot ?? options.user, {
+          question: "Who does the token act as?",
+          option: "--bot BOT or --user USER",
+        });
+        const granted = await invocation.prompts.choices(options.allScopes ? scopes : options.scope, {
+          question: "What may it do?",
+          option: "--scope SCOPE or --all-scopes",
+          words: scopes,
+        });
+        const expiresAt = options.expires === undefined ? null : Date.now() + options.expires;
+        const token = await database.write(async (tx) => {
+          const user = await getUserNamed(tx, team.id, reference, kindOf(options));
+          const name = options.name ?? `${user.name}'s token`;
+          return await createToken(tx, user, { name, scopes: granted, expiresAt }, invocation.actor);
+        });
+        invocation.output.done({
+          data: token,
+          said: [
+            `Created ${token.name}, which acts as ${token.user.name}${expiry(token)}.`,
+            "It is shown only this once:",
+            "",
+            `  ${token.token}`,
+            "",
+          ],
+          brief: token.token,
+          next: `curl -H "Authorization: Bearer TOKEN" ${apiAddress(invocation)}/channels`,
+        });
+      });
+    });
+}
+
+function addRevoke(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "revoke [id]", {
+    summary: "Revoke a token: it is refused from the next request on",
+    examples: ["parley tokens revoke 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async (at) => {
+      const token = await chosenToken(invocation, at, given);
+      await invocation.prompts.confirm(`Revoke ${token.name}, which acts as ${token.user.name}?`);
+      await at.database.write((tx) => revokeToken(tx, at.team.id, token.id, invocation.actor));
+      invocation.output.done({
+        data: token,
+        said: `Revoked ${token.name}.`,
+        brief: token.id,
+        next: "parley tokens list",
+      });
+    });
+  });
+}
+
+async function chosenToken(
+  { prompts }: Invocation,
+  { database, team }: InTeam,
+  given: string | undefined,
+): Promise<Token> {
+  const tokens = await listTokens(database.read, team.id);
+  const id = await prompts.choice(given, {
+    question: "Which token?",
+    option: "ID",
+    choices: () => tokens.map((token) => ({ value: token.id, label: token.name, hint: `${token.prefix}…` })),
+  });
+  const token = tokens.find((candidate) => candidate.id === id.toLowerCase());
+  if (!token) throw notFound("token");
+  return token;
+}
+
+function kindOf({ bot, user }: CreateOptions): "bot" | "human" | undefined {
+  if (bot !== undefined) return "bot";
+  return user === undefined ? undefined : "human";
+}
+
+function shortScopes(token: Token): string {
+  return token.scopes.length === scopes.length ? "all" : `${token.scopes.length} of ${scopes.length}`;
+}
+
+function expiry({ expires_at }: Token): string {
+  return expires_at === null ? " and never expires" : ` and expires ${relativeTime(expires_at)}`;
+}
+
+function apiAddress(invocation: Invocation): string {
+  const { baseUrl, port } = invocation.config();
+  return `${baseUrl || `http://localhost:${port}`}/api/v1`;
+}

@@ -1,0 +1,26 @@
+import { InvalidArgumentError } from "commander";
+
+const unitMs = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+} as const;
+
+/** A hundred years: more is a slip of the finger, and dates end somewhere. */
+const longestMs = 36_525 * unitMs.d;
+
+/**
+ * A span of time as an option takes it, `30s`, `15m`, `12h`, `90d` or `8w`, in milliseconds.
+ * @throws InvalidArgumentError for anything else, for nothing, and for more than 100 years.
+ */
+export function parseDuration(text: string): number {
+  const [, digits = "", unit = ""] = /^([0-9]{1,10})([smhdw])$/.exec(text) ?? [];
+  const ms = Number(digits) * (unitMs[unit as keyof typeof unitMs] ?? 0);
+  if (digits === "")
+    throw new InvalidArgumentError("It takes a number and a unit: 30s, 15m, 12h, 90d or 8w.");
+  if (ms === 0) throw new InvalidArgumentError("It must be longer than nothing.");
+  if (ms > longestMs) throw new InvalidArgumentError("It must not be longer than 100 years.");
+  return ms;
+}

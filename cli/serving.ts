@@ -1,0 +1,61 @@
+import type { Database } from "../src/database/open.ts";
+import { DomainError } from "../src/errors.ts";
+import type { Invocation } from "./invocation.ts";
+
+/**
+ * Serves the workspace until SIGTERM or SIGINT, then finishes the requests under way and closes the data; a second
+ * signal does not wait for them. `onListening` runs once it listens.
+ * @throws DomainError `conflict` when the address is taken; what `openWorkspace` and `readConfig` throw.
+ */
+export async function serveUntilStopped(
+  invocation: Invocation,
+  flags: { host?: string; port?: string },
+  onListening: (listening: { url: string; database: Database }) => void | Promise<void>,
+): Promise<void> {
+  const config = invocation.config(flags);
+  // Only a server needs these, and they take longer to load than a small command takes to run.
+  const [{ startApp }, { createLog }] = await Promise.all([import("../src/app.ts"), import("../src/log.ts")]);
+  await invocation.inWorkspace(async (database) => {
+    const stopped = stopSignal();
+    const log = createLog(config.logLevel);
+    const { dataDir } = invocation;
+    const app = await listen(() => startApp({ config, dataDir, database, log }), config);
+    try {
+      await onListening({ url: app.url, database });
+      await stopped;
+    } finally {
+      await app.stop();
+    }
+  });
+}
+
+async function listen<App>(
+  start: () => Promise<App>,
+  { host, port }: { host: string; port: number },
+): Promise<App> {
+  try {
+    return await start();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const advice = "Choose another one with PARLEY_PORT=N or parley serve --port N; 0 is any free one.";
+    if (code === "EADDRINUSE")
+      throw new DomainError("conflict", `Port ${port} of ${host} is taken. ${advice}`);
+    if (code === "EACCES")
+      throw new DomainError("forbidden", `Port ${port} is not for this login. ${advice}`);
+    throw error;
+  }
+}
+
+/** Resolves with the first signal to stop; the second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let isStopping = false;
+    const stop = () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      resolve();
+    };
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+  });
+}
