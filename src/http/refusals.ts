@@ -1,6 +1,10 @@
-import { NotFoundError, status } from "elysia";
+import { status } from "elysia";
 import { DomainError, type FieldErrors } from "../errors.ts";
 import { statusOf } from "./statuses.ts";
+
+/** All that an answer says of a fault of ours. */
+export const faultMessage =
+  "Something went wrong on our side. The server's log says what, under this X-Request-Id.";
 
 /** What went wrong inside of us while a request was handled, until its log line is written. */
 const faults = new WeakMap<Request, unknown>();
@@ -14,9 +18,8 @@ export function refusalAnswer(error: unknown, request: Request, headers: Record<
     Object.assign(headers, error.headers);
     return status(statusOf[error.code], refusalBody(error.message, error.errors));
   }
-  if (error instanceof NotFoundError) return status(404, refusalBody("There is nothing at this address."));
   faults.set(request, error);
-  return status(500, refusalBody("Something went wrong on our side. The server's log says what, under this X-Request-Id."));
+  return status(500, refusalBody(faultMessage));
 }
 
 /** The fault that the request ran into, for its log line. */

@@ -2,8 +2,9 @@
 export type Route = { path: string; methods: string[] };
 
 /**
- * Makes a look-up from a path to the route that it belongs to, from the routes as they are registered: for the methods
- * that a 405 names, and for logs, which never hold the path itself because it may carry a secret.
+ * Makes a look-up from a path to the route that it belongs to, from the routes as they are registered: for what there
+ * is and what there is not, for the methods that a 405 names, and for logs, which never hold the path itself because it
+ * may carry a secret. A path is taken to the letter; one with a percent sign that stands for no text belongs to none.
  */
 export function routeTable(registered: ReadonlyArray<{ method: string; path: string }>) {
   const methodsByPath = new Map<string, Set<string>>();
@@ -18,14 +19,26 @@ export function routeTable(registered: ReadonlyArray<{ method: string; path: str
     route: { path, methods: [...methods].sort() },
   }));
   return (path: string): Route | undefined => {
+    if (!isDecodable(path)) return undefined;
     const segments = path.split("/");
     return table.find((entry) => matches(entry.segments, segments))?.route;
   };
 }
 
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function matches(pattern: string[], segments: string[]): boolean {
   return (
     pattern.length === segments.length &&
-    pattern.every((part, index) => part === segments[index] || (part.startsWith(":") && segments[index] !== ""))
+    pattern.every(
+      (part, index) => part === segments[index] || (part.startsWith(":") && segments[index] !== ""),
+    )
   );
 }

@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import { faultOf, refusalBody } from "./refusals.ts";
+import { faultMessage, faultOf, refusalBody } from "./refusals.ts";
 import { type Route, routeTable } from "./route-table.ts";
 
 /** What answers requests, with the routes that it knows. */
@@ -8,12 +8,15 @@ export type Application = {
   routes: ReadonlyArray<{ method: string; path: string }>;
 };
 
+/** An answer, and the fault of ours that it covers up, where there is one. */
+type Outcome = { response: Response; fault?: unknown };
+
 /** Slow senders and idle connections are closed after about so long. */
 const idleTimeoutSeconds = 10;
 
 /**
  * Serves the application. Every answer, whatever it is, carries `X-Request-Id` and leaves one log line; an address
- * that is there for other methods answers 405 with `Allow`.
+ * that is not among the routes answers 404, one that is there for other methods 405 with `Allow`.
  * @throws the operating system's error when the address is taken or not ours.
  */
 export function startServer(application: Application, log: Log, address: { host: string; port: number }) {
@@ -24,10 +27,11 @@ export function startServer(application: Application, log: Log, address: { host:
     const id = Bun.randomUUIDv7();
     const path = pathOf(request);
     const route = path === undefined ? undefined : findRoute(path);
-    const response = path === undefined ? unusableAddress() : await respond(request, route);
+    const { response, fault } = path === undefined ? unusableAddress() : await respond(request, route);
     response.headers.set("x-request-id", id);
     response.headers.set("x-content-type-options", "nosniff");
-    const fault = faultOf(request);
+    // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
+    if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
     const line = {
       request_id: id,
       method: request.method,
@@ -35,39 +39,54 @@ export function startServer(application: Application, log: Log, address: { host:
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
     };
-    if (fault === undefined) log.info(line, "request.handled");
+    if (response.status < 500) log.info(line, "request.handled");
     else log.error({ ...line, err: fault }, "request.failed");
     return response;
   }
 
-  async function respond(request: Request, route: Route | undefined): Promise<Response> {
-    if (route && !route.methods.includes(request.method)) return wrongMethod(request.method, route.methods);
-    if (request.method !== "HEAD") return await application.fetch(request);
-    const { status, headers } = await application.fetch(new Request(request, { method: "GET" }));
-    return new Response(null, { status, headers });
+  async function respond(request: Request, route: Route | undefined): Promise<Outcome> {
+    // The framework's own router is looser: it takes an address with a slash at its end, which is what `…/..` leaves
+    // of another one, for the address without it.
+    if (!route) return refusal(404, "There is nothing at this address.");
+    if (!route.methods.includes(request.method)) return wrongMethod(request.method, route.methods);
+    // Of the answer to HEAD the server sends the headers alone, with the length that the body has.
+    const handled = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
+    try {
+      const response = await application.fetch(handled);
+      return { response, fault: faultOf(handled) };
+    } catch (error) {
+      return { ...refusal(500, faultMessage), fault: error };
+    }
   }
 
   return Bun.serve({
     hostname: address.host,
     port: address.port,
     idleTimeout: idleTimeoutSeconds,
+    // Whoever reads a body bounds it, and refuses in JSON what is too long; Bun would do so without a word. A body that
+    // nobody reads is not kept.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    // In development Bun would answer a fault with a page that shows the source.
+    development: false,
     fetch: answer,
-    error: () => Response.json(refusalBody("Something went wrong on our side."), { status: 500 }),
   });
 }
 
-function wrongMethod(method: string, methods: string[]): Response {
+function wrongMethod(method: string, methods: string[]): Outcome {
   const allow = methods.join(", ");
-  if (method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
-  const body = refusalBody(`This address takes ${allow}, not ${method}.`);
-  return Response.json(body, { status: 405, headers: { allow } });
+  if (method === "OPTIONS") return { response: new Response(null, { status: 204, headers: { allow } }) };
+  return refusal(405, `This address takes ${allow}, not ${method}.`, { allow });
 }
 
-// HTTP/1.0 without a host, a host that is none, the target of a proxy request: nothing to build on.
-function unusableAddress(): Response {
-  return Response.json(refusalBody("The request's address or Host is not valid."), { status: 400 });
+// HTTP/1.0 without a host, a host that is none, the target of a proxy request, a fragment: nothing to build on.
+function unusableAddress(): Outcome {
+  return refusal(400, "The request's address or Host is not valid.");
+}
+
+function refusal(status: number, message: string, headers: Record<string, string> = {}): Outcome {
+  return { response: Response.json(refusalBody(message), { status, headers }) };
 }
 
 function pathOf(request: Request): string | undefined {
-  return /^https?:/.test(request.url) && URL.canParse(request.url) ? new URL(request.url).pathname : undefined;
+  return /^https?:[^#]*$/.test(request.url) ? URL.parse(request.url)?.pathname : undefined;
 }

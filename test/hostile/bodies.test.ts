@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type ApiClient, apiClient } from "../support/client.ts";
+import { until } from "../support/conditions.ts";
+import { type Stage, startStage } from "../support/stage.ts";
+import { growthDuring } from "./memory.ts";
+import { expectNoFaults } from "./no-faults.ts";
+import { ask, asOurs, exchange, RawConnection, requestText } from "./raw-connection.ts";
+
+const mebibyte = 1024 * 1024;
+const chunked = "Transfer-Encoding: chunked";
+
+let stage: Stage;
+let member: ApiClient;
+let authorization: string;
+let messages: string;
+let post: string;
+
+beforeAll(async () => {
+  stage = await startStage();
+  const { token } = await stage.workspace.token(stage.cast.member);
+  member = apiClient(stage.server.url, token);
+  authorization = `Authorization: Bearer ${token}`;
+  messages = `/channels/${stage.cast.open.id}/messages`;
+  post = `POST /api/v1${messages} HTTP/1.1`;
+});
+
+afterAll(() => stage[Symbol.asyncDispose]());
+
+function lengthOf(bytes: number): string {
+  return `Content-Length: ${bytes}`;
+}
+
+function chunkOf(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+/** A JSON body of exactly so many bytes, in which nothing is wrong but the length of the text. */
+function bodyOfBytes(bytes: number): string {
+  return JSON.stringify({ body: "a".repeat(bytes - '{"body":""}'.length) });
+}
+
+/** Writes the block over and over until the connection is closed or `mebibytes` of it have been written. */
+async function flood(connection: RawConnection, block: string, mebibytes: number): Promise<void> {
+  for (let sent = 0; sent < mebibytes * mebibyte && !connection.isClosed; sent += block.length) {
+    if (!connection.write(block)) await connection.drained();
+  }
+}
+
+/** On one connection: the request and its body in full, and then a GET. Returns both answers. */
+async function thenGet(headers: string[], body: string) {
+  using connection = new RawConnection(stage.server.url);
+  connection.write(requestText(post, ["Host: a", ...headers], body));
+  const [first] = await connection.waitForAnswers(1);
+  connection.write(requestText("GET /api/v1/channels HTTP/1.1", ["Host: a", authorization]));
+  const [, second] = await connection.waitForAnswers(2);
+  if (!first || !second) throw new Error(`The connection was closed after ${connection.received}`);
+  return [await asOurs(post, first), await asOurs("GET", second)] as const;
+}
+
+describe("a body", () => {
+  test("of 1 MiB is read, and one byte more is refused in JSON, whether its length is told or not", async () => {
+    expect((await member.post(messages, bodyOfBytes(mebibyte))).status).toBe(422);
+    expect((await member.post(messages, bodyOfBytes(mebibyte + 1))).status).toBe(413);
+    for (const [bytes, status] of [
+      [mebibyte, 422],
+      [mebibyte + 1, 413],
+    ] as const) {
+      const body = `${chunkOf(bodyOfBytes(bytes).slice(0, 10))}${chunkOf(bodyOfBytes(bytes).slice(10))}0\r\n\r\n`;
+      const headers = ["Host: a", authorization, chunked, "Connection: close"];
+      const [answer] = await exchange(stage.server.url, requestText(post, headers, body));
+      expect(answer?.status).toBe(status);
+    }
+  });
+
+  test("that is too long leaves the connection as it was, for the sender to read the refusal", async () => {
+    const body = "a".repeat(5 * mebibyte);
+    const [told, after] = await thenGet([authorization, lengthOf(body.length)], body);
+    expect([told.status, after.status]).toEqual([413, 200]);
+    const [untold, afterwards] = await thenGet([authorization, chunked], `${chunkOf(body)}0\r\n\r\n`);
+    expect([untold.status, afterwards.status]).toEqual([413, 200]);
+  });
+
+  test("that is only announced is refused at once", async () => {
+    for (const bytes of [mebibyte + 1, 9_000_000_000, 9_000_000_000_000_000]) {
+      using connection = new RawConnection(stage.server.url);
+      connection.write(requestText(post, ["Host: a", authorization, lengthOf(bytes)]));
+      const [answer] = await connection.waitForAnswers(1);
+      if (!answer) throw new Error("There was no answer.");
+      expect((await asOurs(post, answer)).status).toBe(413);
+    }
+  });
+
+  test("without a token is refused for the token, whatever its length", async () => {
+    const body = "a".repeat(2 * mebibyte);
+    const [refused, after] = await thenGet([lengthOf(body.length)], body);
+    expect([refused.status, after.status]).toEqual([401, 200]);
+  });
+
+  test("is not read where nothing asks for one", async () => {
+    const { id } = await stage.workspace.channel(stage.cast.member, "to be archived");
+    const body = "not JSON, and not in our way";
+    const archive = `POST /api/v1/channels/${id}/archive HTTP/1.1`;
+    expect((await ask(stage.server.url, archive, [authorization], body)).status).toBe(200);
+    expect((await ask(stage.server.url, "GET /api/v1/channels HTTP/1.1", [authorization], body)).status).toBe(
+      200,
+    );
+  });
+
+  test("is waited for by those who ask whether to send it", async () => {
+    using connection = new RawConnection(stage.server.url);
+    const body = JSON.stringify({ body: "hello" });
+    connection.write(
+      requestText(post, ["Host: a", authorization, "Expect: 100-continue", lengthOf(body.length)]),
+    );
+    const [interim] = await connection.waitForAnswers(1);
+    expect(interim?.status).toBe(100);
+    connection.write(body);
+    const [, answer] = await connection.waitForAnswers(2);
+    expect(answer?.status).toBe(201);
+  });
+});
+
+describe("memory", () => {
+  test("is not taken by bodies that nobody reads", async () => {
+    const growth = await growthDuring(stage.server.pid, async () => {
+      using told = new RawConnection(stage.server.url);
+      told.write(requestText(post, ["Host: a", lengthOf(300 * mebibyte)]));
+      await flood(told, "a".repeat(mebibyte), 300);
+      using untold = new RawConnection(stage.server.url);
+      untold.write(requestText(post, ["Host: a", chunked]));
+      await flood(untold, chunkOf("a".repeat(mebibyte)), 300);
+      expect(told.answers().map(({ status }) => status)).toEqual([401]);
+      expect(untold.answers().map(({ status }) => status)).toEqual([401]);
+    });
+    expect(growth).toBeLessThan(50);
+  });
+
+  test("is not taken by a body that never ends", async () => {
+    const growth = await growthDuring(stage.server.pid, async () => {
+      using connection = new RawConnection(stage.server.url);
+      connection.write(requestText(post, ["Host: a", authorization, chunked]));
+      await flood(connection, chunkOf("a".repeat(mebibyte)), 300);
+      const [answer] = await connection.waitForAnswers(1);
+      expect(answer?.status).toBe(413);
+    });
+    expect(growth).toBeLessThan(50);
+  });
+
+  test("is not taken by bodies that come in crumbs", async () => {
+    const crumbs = chunkOf("a").repeat(mebibyte / 2);
+    const headers = ["Host: a", authorization, chunked, "Connection: close"];
+    const growth = await growthDuring(stage.server.pid, async () => {
+      const attacks = Array.from({ length: 5 }, () =>
+        exchange(stage.server.url, requestText(post, headers, `${crumbs}0\r\n\r\n`)),
+      );
+      for (const [answer] of await Promise.all(attacks)) expect(answer?.status).toBe(400);
+    });
+    expect(growth).toBeLessThan(100);
+  });
+});
+
+describe("a sender that breaks off", () => {
+  test.each([
+    ["inside of the body", lengthOf(100), '{"body": "broken off'],
+    ["before the body", lengthOf(100), ""],
+    ["inside of a chunk", chunked, '64\r\n{"body": "broken off'],
+    ["between two chunks", chunked, chunkOf('{"body": "broken off"}')],
+  ])("%s has posted nothing, and that is no fault of ours", async (_where, header, body) => {
+    const before = stage.server.logLines().length;
+    using connection = new RawConnection(stage.server.url);
+    connection.write(requestText(post, ["Host: a", authorization, header], body));
+    connection.end();
+    await connection.closed;
+    const line = await until("the log tells of it", () => stage.server.logLines()[before]);
+    expect(JSON.parse(line)).toMatchObject({ route: "/api/v1/channels/:channel/messages", status: 400 });
+    expect((await member.get(messages)).text).not.toContain("broken off");
+  });
+});
+
+describe("the type of a body", () => {
+  test.each([
+    "application/json",
+    "APPLICATION/JSON",
+    "application/json; charset=utf-8",
+    'application/json;charset="UTF-8"',
+  ])("may be %s", async (type) => {
+    expect((await member.post(messages, { body: "hello" }, { "content-type": type })).status).toBe(201);
+  });
+
+  test("may be left out", async () => {
+    expect((await ask(stage.server.url, post, [authorization], '{"body": "hello"}')).status).toBe(201);
+  });
+
+  test.each([
+    "text/plain",
+    "text/json",
+    "application/scim+json",
+    "application/jsonp",
+    "application/json, text/plain",
+    "application/json; charset=utf-16",
+    "application/json; charset=iso-8859-1",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/octet-stream",
+    ";",
+    "\u00ff/\u00ff",
+    "a".repeat(5_000),
+  ])("cannot be %p", async (type) => {
+    const answer = await ask(
+      stage.server.url,
+      post,
+      [authorization, `Content-Type: ${type}`],
+      '{"body": "hello"}',
+    );
+    expect(answer.status).toBe(415);
+  });
+
+  test.each(["gzip", "deflate", "br", "zstd", "identity, gzip", "x", "GZIP"])(
+    "cannot be compressed: %s",
+    async (encoding) => {
+      const body = Bun.gzipSync(JSON.stringify({ body: "hello" }));
+      expect((await member.post(messages, body, { "content-encoding": encoding })).status).toBe(415);
+    },
+  );
+});
+
+test("left no fault in the log", () => expectNoFaults(stage.server));

@@ -1,0 +1,25 @@
+import { existsSync, readFileSync } from "node:fs";
+
+/** How much memory the process holds, in MiB. */
+export function residentMiB(pid: number): number {
+  const status = `/proc/${pid}/status`;
+  const kib = existsSync(status)
+    ? /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(status, "utf8"))?.[1]
+    : Bun.spawnSync(["ps", "-o", "rss=", "-p", String(pid)]).stdout.toString();
+  return Number(kib) / 1024;
+}
+
+/** By how many MiB the process grew, at its most, while `act` ran. */
+export async function growthDuring(pid: number, act: () => Promise<void>): Promise<number> {
+  const before = residentMiB(pid);
+  let most = before;
+  const watch = setInterval(() => {
+    most = Math.max(most, residentMiB(pid));
+  }, 10);
+  try {
+    await act();
+  } finally {
+    clearInterval(watch);
+  }
+  return Math.max(most, residentMiB(pid)) - before;
+}

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Channel } from "../../src/channels/schemas.ts";
+import type { Message, MessagePage } from "../../src/messages/schemas.ts";
+import { type ApiClient, apiClient } from "../support/client.ts";
+import { type Stage, startStage } from "../support/stage.ts";
+import { expectNoFaults } from "./no-faults.ts";
+import { ask, exchange, requestText } from "./raw-connection.ts";
+
+let stage: Stage;
+let member: ApiClient;
+let authorization: string;
+let channel: string;
+let messages: string;
+
+beforeAll(async () => {
+  stage = await startStage();
+  const { token } = await stage.workspace.token(stage.cast.member);
+  member = apiClient(stage.server.url, token);
+  authorization = `Authorization: Bearer ${token}`;
+  channel = `/api/v1/channels/${stage.cast.open.id}`;
+  messages = `${channel}/messages`;
+});
+
+afterAll(() => stage[Symbol.asyncDispose]());
+
+/** The answer to a GET of the target with these headers, as the member. */
+async function get(target: string, ...headers: string[]) {
+  return await ask(stage.server.url, `GET ${target} HTTP/1.1`, [authorization, ...headers]);
+}
+
+async function newMessage(): Promise<Message> {
+  const path = `/channels/${stage.cast.open.id}/messages`;
+  return (await member.post<{ data: Message }>(path, { body: "hello" })).json.data;
+}
+
+describe("the host of a request", () => {
+  test.each(["x", "a.b", "localhost:1", "[::1]:80", "127.0.0.1", "xn--e1afmkfd.example"])(
+    "does not matter: %s",
+    async (host) => {
+      expect((await get(channel, `Host: ${host}`)).status).toBe(200);
+    },
+  );
+
+  test.each(["", "evil/y?z", "user@evil", "a b", "evil:99999", "[", "a#b", "\\", "<script>"])(
+    "is refused where it is none: %p",
+    async (host) => {
+      expect((await get(channel, `Host: ${host}`)).status).toBe(400);
+    },
+  );
+
+  test("is refused where it is missing, which HTTP/1.0 allows and we cannot use", async () => {
+    const [answer] = await exchange(
+      stage.server.url,
+      requestText(`GET ${channel} HTTP/1.0`, [authorization], ""),
+    );
+    expect(answer?.status).toBe(400);
+  });
+
+  test("is never what links are made of, and neither is any header of a proxy", async () => {
+    const forged = [
+      "Host: evil.example",
+      "X-Forwarded-Host: evil.example",
+      "X-Forwarded-Proto: gopher",
+      "X-Forwarded-Port: 666",
+      "X-Forwarded-Prefix: /evil",
+      "Forwarded: for=1.2.3.4;host=evil.example;proto=gopher",
+      "X-Original-URL: /healthz",
+      "X-Rewrite-URL: /healthz",
+      "X-Original-Host: evil.example",
+    ];
+    const answers = [
+      await get(messages, ...forged),
+      await get(`http://evil.example${messages}`),
+      await get(messages, "Host: a", "Host: evil.example"),
+    ];
+    for (const { status, text } of answers) {
+      if (status === 400) continue;
+      const { links, meta } = JSON.parse(text) as MessagePage;
+      expect(meta.path).toBe(stage.server.url + messages);
+      expect(links.first).toBe(`${stage.server.url}${messages}?page=1`);
+      expect(text).not.toMatch(/evil|gopher|666/);
+    }
+    expect(answers[0]?.status).toBe(200);
+  });
+});
+
+describe("an address", () => {
+  test.each(["%zz", "%", "%f", "%ff", "%c0%af", "%ed%a0%80", "%00", "%2f", "%5c", "%252e", "%0d%0aX:%20y"])(
+    "with %s where an id should be is that of nothing",
+    async (segment) => {
+      expect((await get(`/api/v1/channels/${segment}`)).status).toBe(404);
+      expect((await get(`${channel}${segment}`)).status).toBe(404);
+      expect((await get(`${messages}/${segment}`)).status).toBe(404);
+      const removal = `DELETE ${channel}/members/${segment} HTTP/1.1`;
+      expect((await ask(stage.server.url, removal, [authorization])).status).toBe(404);
+    },
+  );
+
+  test.each([
+    "/api/v1/channels/",
+    "/api/v1/channels//",
+    "/api/v1//channels",
+    "//api/v1/channels",
+    "//evil.example/api/v1/channels",
+    "/api/v1/%63hannels",
+    "/api/v1/channels;a=b",
+    "/API/V1/channels",
+    "/api/v1/channels%2f",
+    "/api/v1/channels%3fpage=1",
+    "/api/v1/__proto__",
+    "/api/v1/constructor",
+    "/api/v1/*",
+    "/api/v1/:channel",
+    "/healthz/",
+  ])("is taken to the letter, so there is nothing at %s", async (target) => {
+    expect((await get(target)).status).toBe(404);
+  });
+
+  test("with dots in it is that of what it leads to, and nothing is done by taking a step back", async () => {
+    const { id } = await newMessage();
+    for (const emoji of ["..", ".", "%2e%2e", "%2e", ".%2E", ""]) {
+      for (const method of ["PUT", "DELETE"]) {
+        const line = `${method} ${messages}/${id}/reactions/${emoji} HTTP/1.1`;
+        expect((await ask(stage.server.url, line, [authorization])).status).toBe(404);
+      }
+    }
+    expect(
+      (await member.get<{ data: Message }>(`/channels/${stage.cast.open.id}/messages/${id}`)).json.data,
+    ).toMatchObject({
+      body: "hello",
+      reactions: [],
+    });
+    expect((await get(`/api/v1/nowhere/../channels/${stage.cast.open.id}`)).status).toBe(200);
+  });
+
+  test("names the same channel in either case of its id, and nothing with more around it", async () => {
+    const { id } = stage.cast.open;
+    expect((await get(`/api/v1/channels/${id.toUpperCase()}`)).status).toBe(200);
+    const more = ["%20", "%00", "%0a", "'", "%27%20OR%201=1--", ";", "\u00e9", "a".repeat(8_000)];
+    for (const text of more) expect((await get(`/api/v1/channels/${id}${text}`)).status, text).toBe(404);
+    const others = [`{${id}}`, id.replaceAll("-", ""), id.replace("0", "\uFF10"), "1", "-1", "null"];
+    for (const text of others) expect((await get(`/api/v1/channels/${text}`)).status, text).toBe(404);
+  });
+
+  test.each(["#", "#fragment", "#/../channels", "?page=1#x"])("has no fragment: %s", async (fragment) => {
+    expect((await get(`/api/v1/channels${fragment}`)).status).toBe(400);
+  });
+
+  test("may have thousands of parameters that nobody reads", async () => {
+    const parameters = Array.from({ length: 5_000 }, () => "a").join("&");
+    expect((await get(`${channel}?${parameters}`)).status).toBe(200);
+    expect((await get(`${messages}?${"a%5bb%5d&".repeat(1_500)}`)).status).toBe(200);
+    expect((await get(`${channel}?%zz=%c0%af&%00&=&&?`)).status).toBe(200);
+  });
+});
+
+describe("the method", () => {
+  test.each(["TRACE", "CONNECT", "PROPFIND", "PURGE", "LINK", "SEARCH", "M-SEARCH", "LOCK"])(
+    "%s does nothing anywhere",
+    async (method) => {
+      const [answer] = await exchange(
+        stage.server.url,
+        requestText(`${method} ${channel} HTTP/1.1`, ["Host: a", authorization, "Connection: close"]),
+      );
+      // What the parser does not know it closes on without a word.
+      if (answer) expect([400, 405]).toContain(answer.status);
+      expect(answer?.body ?? "").not.toContain(authorization);
+    },
+  );
+
+  test("CONNECT to a host and port is refused", async () => {
+    expect((await ask(stage.server.url, "CONNECT evil.example:443 HTTP/1.1")).status).toBe(400);
+  });
+
+  test("is the one of the request line, whatever a header or a parameter says", async () => {
+    const { id } = await newMessage();
+    const overrides = [
+      "X-HTTP-Method-Override: DELETE",
+      "X-HTTP-Method: DELETE",
+      "X-Method-Override: DELETE",
+    ];
+    const target = `${messages}/${id}?_method=DELETE`;
+    expect((await get(target, ...overrides)).status).toBe(200);
+    const post = await ask(
+      stage.server.url,
+      `POST ${target} HTTP/1.1`,
+      [authorization, ...overrides],
+      "_method=DELETE",
+    );
+    expect(post.status).toBe(405);
+    expect((await get(target)).json).toMatchObject({ data: { body: "hello" } });
+  });
+
+  test("OPTIONS tells the methods, without a token and without opening the API to other origins", async () => {
+    const preflight = ["Origin: https://evil.example", "Access-Control-Request-Method: POST"];
+    const answer = await ask(stage.server.url, "OPTIONS /api/v1/channels HTTP/1.1", preflight);
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get("allow")).toBe("GET, HEAD, POST");
+    const names = [...answer.headers.keys()].filter((name) => name.startsWith("access-control"));
+    expect(names).toEqual([]);
+  });
+
+  test("HEAD is answered with the headers of GET, its length too, and without a body", async () => {
+    const { headers, text } = await get(channel);
+    const [head] = await exchange(
+      stage.server.url,
+      requestText(`HEAD ${channel} HTTP/1.1`, ["Host: a", authorization, "Connection: close"]),
+    );
+    expect(head?.status).toBe(200);
+    expect(head?.body).toBe("");
+    expect(head?.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));
+    expect(head?.headers.get("content-type")).toBe(headers.get("content-type"));
+  });
+});
+
+describe("headers that ask for more than there is", () => {
+  test.each([
+    ["Range", "bytes=0-0"],
+    ["If-Match", "*"],
+    ["If-None-Match", "*"],
+    ["If-Modified-Since", "Thu, 01 Jan 1970 00:00:00 GMT"],
+    ["Upgrade", "websocket"],
+    ["Upgrade", "h2c"],
+    ["Accept", "text/html;q=0.1, */*;q=bogus"],
+    ["Accept-Encoding", "gzip;q=1e999, br"],
+    ["Accept-Language", "*".repeat(5_000)],
+    ["Cookie", "__proto__=1; a=%zz; =; constructor[prototype]=x"],
+    ["Origin", "null"],
+    ["Referer", "javascript:alert(1)"],
+    ["TE", "trailers, deflate;q=0.5"],
+    ["__proto__", "x"],
+    ["constructor", "x"],
+  ])("do not change the answer: %s: %s", async (name, value) => {
+    const { status, json } = await get(channel, `${name}: ${value}`);
+    expect(status).toBe(200);
+    expect((json as unknown as { data: Channel }).data.id).toBe(stage.cast.open.id);
+  });
+});
+
+test("no answer is kept by a cache on the way", async () => {
+  const { token } = await stage.workspace.token(stage.cast.member);
+  const anonymous = apiClient(stage.server.url);
+  const answers = [
+    await apiClient(stage.server.url, token).get("/channels"),
+    await anonymous.get("/channels"),
+    await anonymous.get("/nowhere"),
+    await anonymous.send("PUT", "/channels"),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 401, 404, 405]);
+  for (const { headers } of answers) expect(headers.get("cache-control")).toBe("no-store");
+});
+
+test("left no fault in the log", () => expectNoFaults(stage.server));
