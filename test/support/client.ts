@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { checkAgainstDocument } from "./openapi-check.ts";
 
 /** The body of a refusal: `errors` only with 422. */
 export type Refusal = { message: string; errors?: Record<string, string[]> };
@@ -13,7 +14,8 @@ export type ApiClient = ReturnType<typeof apiClient>;
 
 /**
  * Calls `/api/v1` of the server at `url` with the token, or without one. Each answer is held against what every answer
- * promises. `Body` is what the caller expects to find in `json`; a test that expects a refusal leaves it out.
+ * promises and against the OpenAPI document. `Body` is what the caller expects to find in `json`; a test that expects
+ * a refusal leaves it out.
  */
 export function apiClient(url: string, token?: string) {
   async function send<Body>(
@@ -33,7 +35,10 @@ export function apiClient(url: string, token?: string) {
       },
       body: isRaw ? (body ?? null) : JSON.stringify(body),
     });
-    return await readAnswer<Body>(`${method} ${path}`, response);
+    const answer = await readAnswer<Body>(`${method} ${path}`, response);
+    if (answer.status === 401) expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer\b/);
+    checkAgainstDocument(method, `/api/v1${path}`, answer.status, answer.headers, answer.json);
+    return answer;
   }
 
   return {
@@ -54,7 +59,8 @@ export function apiClient(url: string, token?: string) {
 
 /**
  * Reads the response and checks what holds for each one: an `X-Request-Id`, `nosniff`, JSON with its content type or no
- * body at all, a `message` in every refusal, `errors` in 422 alone, and the headers that go with 401, 405 and 429.
+ * body at all, a `message` in every refusal, `errors` in 422 alone, and the headers that go with 405 and 429.
+ * `request` names it in what a failure says.
  */
 export async function readAnswer<Body = Refusal>(request: string, response: Response): Promise<Answer<Body>> {
   const { status, headers } = response;
@@ -67,7 +73,6 @@ export async function readAnswer<Body = Refusal>(request: string, response: Resp
   const json: unknown = text === "" ? undefined : JSON.parse(text);
 
   if (status >= 400) expectRefusal(status, json, what);
-  if (status === 401) expect(headers.get("www-authenticate"), what).toMatch(/^Bearer\b/);
   if (status === 405) expect(headers.get("allow"), what).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
   if (status === 429) expect(headers.get("retry-after"), what).toMatch(/^[1-9][0-9]*$/);
   return { status, headers, text, json: json as Body };

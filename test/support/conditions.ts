@@ -1,6 +1,8 @@
 /** How often a condition is looked at. */
 const pauseMs = 5;
 
+type Falsy = false | 0 | "" | null | undefined;
+
 /**
  * Waits until `condition` returns something truthy, and returns that. A test waits on what it expects and never for a
  * span of time.
@@ -10,11 +12,11 @@ export async function until<Value>(
   what: string,
   condition: () => Value | Promise<Value>,
   { timeout_ms = 5_000 }: { timeout_ms?: number } = {},
-): Promise<NonNullable<Value>> {
+): Promise<Exclude<Value, Falsy>> {
   const deadline = performance.now() + timeout_ms;
   while (true) {
     const value = await condition();
-    if (value) return value;
+    if (value) return value as Exclude<Value, Falsy>;
     if (performance.now() > deadline) throw new Error(`Not after ${timeout_ms} ms: ${what}.`);
     await Bun.sleep(pauseMs);
   }
