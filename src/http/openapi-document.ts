@@ -28,7 +28,7 @@ export type Operation = {
   operationId: string;
   tags: string[];
   summary: string;
-  description?: string;
+  description: string;
   parameters: Array<Parameter | Reference>;
   requestBody?: { required: boolean; content: Content };
   responses: Record<string, Response | Reference>;

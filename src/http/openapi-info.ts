@@ -1,11 +1,9 @@
 import type { OpenApiDocument } from "./openapi-document.ts";
 
 const description = `
-Read and post into a team-chat workspace, and be told what happens in it.
-
 **Authentication.** Every request carries \`Authorization: Bearer <ACCESS_TOKEN>\`. A bot's token acts as the bot, in the
 channels that it belongs to; a personal access token acts as its owner, with that person's memberships and permissions.
-Each operation needs exactly one scope, which it names as \`x-required-scope\`.
+Each operation needs exactly one scope, which stands in its \`x-required-scope\`.
 
 **Order of checks.** The first that fails answers: token (401), rate limit (429), scope (403), visibility (404),
 permission (403), input (422). An id that is not a uuid names something that does not exist: 404.
@@ -24,7 +22,7 @@ an address does not take answers 405 with \`Allow\`. Every response carries \`X-
 export const info: OpenApiDocument["info"] = {
   title: "Parley API",
   version: "1.0.0",
-  summary: "The integrations platform of a team-chat workspace.",
+  summary: "Read and post into a team-chat workspace, and be told what happens in it.",
   description,
   license: { name: "MIT", identifier: "MIT" },
 };

@@ -97,8 +97,11 @@ function finishedOperation(
   operation: PluginOperation,
   schemas: Map<string, Schema>,
 ): Operation {
-  const { operationId, tags, summary, description, security = [], requestBody, responses } = operation;
+  const { operationId, tags, summary, security = [], requestBody, responses } = operation;
   const scope = operation["x-required-scope"];
+  const description = [operation.description, scope && `Needs the scope \`${scope}\`.`]
+    .filter(Boolean)
+    .join(" ");
   const body = requestBody?.content["application/json"].schema[schemaKey];
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const elsewhere = (operation.parameters ?? []).filter((parameter) => parameter.in !== "path");
@@ -109,7 +112,7 @@ function finishedOperation(
     operationId,
     tags,
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     parameters: [...inPath.map(referenceToPathParameter), ...elsewhere],
     ...(body
       ? { requestBody: { required: true, content: { "application/json": mediaType(body, schemas) } } }

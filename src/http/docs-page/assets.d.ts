@@ -1,0 +1,20 @@
+// Imported with { type: "file" }, each is the path of a file that the binary carries.
+declare module "swagger-ui-dist/swagger-ui-bundle.js" {
+  const path: string;
+  export default path;
+}
+
+declare module "swagger-ui-dist/swagger-ui.css" {
+  const path: string;
+  export default path;
+}
+
+declare module "*/docs-page/start.js" {
+  const path: string;
+  export default path;
+}
+
+declare module "*/docs-page/page.css" {
+  const path: string;
+  export default path;
+}
