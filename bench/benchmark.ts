@@ -1,0 +1,50 @@
+/** What one run of one side came to; a run gives the figures that make sense for it. */
+export type Figures = {
+  perSecond?: number;
+  p50Ms?: number;
+  p99Ms?: number;
+  worstMs?: number;
+  /** Resident memory of the measured process at the end of the run, in MiB. */
+  rssMb?: number;
+  openFiles?: number;
+  /** The size of the write-ahead log, in MiB. */
+  walMb?: number;
+};
+
+/** What must hold between two sides of a benchmark, as a ratio of one figure, or as how much more it may be. */
+export type Goal = { figure: keyof Figures; of: string; against: string } & (
+  | { atLeast: number }
+  | { atMost: number }
+  | { atMostMore: number }
+);
+
+/** The sides of a benchmark by name, each one a run that is measured. They take turns, a round at a time. */
+export type Sides = Record<string, () => Promise<Figures>>;
+
+/** How much is done: everything for figures that count, or just enough to see that it works. */
+export type Scale = {
+  rounds: number;
+  /** How long one run lasts. */
+  seconds: number;
+  /** Shrinks the size of a table, of a queue or of a span where little will do. */
+  of(full: number): number;
+};
+
+/** The default export of each file under `rows/`. */
+export type Benchmark = {
+  /** Its place among the results. */
+  row: number;
+  title: string;
+  /** What the sides are and how the figures come about, for the reader of the results. */
+  method: string;
+  goals: Goal[];
+  /** Run once and without a warm-up: its sides are stretches of one long run. */
+  isOneRun?: true;
+  /** Makes everything ready. What is put on the stack is stopped and removed after the last round. */
+  start(scale: Scale, stack: AsyncDisposableStack): Promise<Sides>;
+};
+
+export const fullScale: Scale = { rounds: 5, seconds: 10, of: (full) => full };
+
+/** One round of a second after one to warm up, and tables of a fiftieth. */
+export const quickScale: Scale = { rounds: 1, seconds: 1, of: (full) => Math.ceil(full / 50) };

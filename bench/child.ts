@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** All that a child sees of the environment, so that no setting of the one who runs this gets into the figures. */
+const path = { PATH: process.env.PATH ?? "" };
+
+/** A process that serves while it is measured. */
+export type Child = AsyncDisposable & {
+  pid: number;
+  /** The first line that it wrote: where it listens. */
+  firstLine: string;
+  /** Its resident memory now, in MiB. */
+  rssMb(): number;
+  openFiles(): number;
+  /** Ends it with SIGTERM and waits until it is gone. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts a program and returns when it has written its first line. Standard error goes to the file, or is shown.
+ * @throws when it ends without a line.
+ */
+export async function startChild(
+  command: string[],
+  options: { env?: Record<string, string>; logFile?: string } = {},
+): Promise<Child> {
+  const child = Bun.spawn(command, {
+    env: { ...path, ...options.env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: options.logFile === undefined ? "inherit" : Bun.file(options.logFile),
+  });
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  const firstLine = await firstLineOf(child.stdout);
+  if (firstLine === undefined) {
+    const log = options.logFile === undefined ? "" : readFileSync(options.logFile, "utf8").slice(0, 2_000);
+    throw new Error(`${command.join(" ")} did not start. ${log}`);
+  }
+
+  async function stop(): Promise<void> {
+    child.kill("SIGTERM");
+    await child.exited;
+    process.off("exit", kill);
+  }
+  return {
+    pid: child.pid,
+    firstLine,
+    rssMb: () => residentMb(child.pid),
+    openFiles: () => readdirSync(`/proc/${child.pid}/fd`).length,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Runs a program to its end and returns what it wrote. @throws when it fails. */
+export async function outputOf(command: string[]): Promise<string> {
+  const child = Bun.spawn(command, { env: path, stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+  const output = await child.stdout.text();
+  if ((await child.exited) === 0) return output;
+  throw new Error(`${command[0]} failed: ${output}`);
+}
+
+function residentMb(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kilobytes) / 1024;
+}
+
+async function firstLineOf(stream: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of stream) {
+    text += decoder.decode(part, { stream: true });
+    const end = text.indexOf("\n");
+    if (end !== -1) return text.slice(0, end);
+  }
+  return undefined;
+}

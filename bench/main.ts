@@ -1,0 +1,65 @@
+import { readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Benchmark, fullScale, quickScale } from "./benchmark.ts";
+import { machineReport } from "./machine.ts";
+import { buildParley } from "./parley.ts";
+import { benchmarkReport, summaryReport } from "./report.ts";
+import { type Result, runBenchmark } from "./rounds.ts";
+
+const usage = `Usage: bun run bench [--quick] [--only NAME]...
+
+Measures the compiled server next to the floor under it and writes bench/RESULTS.md.
+
+  --quick      try every benchmark for a moment, judge nothing and write no file
+  --only NAME  only this one, shown and not written to the file; NAME is a file in bench/rows without ".ts"
+`;
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean" },
+    only: { type: "string", multiple: true },
+    help: { type: "boolean" },
+  },
+});
+if (values.help) console.log(usage);
+else await measure(values.quick === true, values.only ?? []);
+
+async function measure(isQuick: boolean, only: string[]): Promise<void> {
+  const benchmarks = await findBenchmarks(only);
+  await buildParley();
+  const machine = await machineReport();
+  console.log(machine);
+
+  const results: Result[] = [];
+  for (const { name, benchmark } of benchmarks) {
+    const result = await runBenchmark(name, benchmark, isQuick ? quickScale : fullScale);
+    results.push(result);
+    console.log(`\n${benchmarkReport(result)}`);
+  }
+  if (isQuick) return;
+
+  const summary = summaryReport(results);
+  console.log(`\n${summary}`);
+  if (only.length === 0) {
+    const report = ["# Results", machine, summary, ...results.map(benchmarkReport)].join("\n\n");
+    await Bun.write(join(import.meta.dir, "RESULTS.md"), `${report}\n`);
+  }
+  if (results.some(({ verdicts }) => verdicts.some(({ isMet }) => !isMet))) process.exitCode = 1;
+}
+
+/** The benchmarks of these names, or all of them, in the order of their rows. */
+async function findBenchmarks(only: string[]): Promise<Array<{ name: string; benchmark: Benchmark }>> {
+  const folder = join(import.meta.dir, "rows");
+  const names = readdirSync(folder).map((file) => basename(file, ".ts"));
+  const unknown = only.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`There is no benchmark ${unknown}; there are ${names.join(", ")}.`);
+  const found = await Promise.all(
+    (only.length > 0 ? only : names).map(async (name) => {
+      const { default: benchmark } = (await import(join(folder, `${name}.ts`))) as { default: Benchmark };
+      return { name, benchmark };
+    }),
+  );
+  return found.toSorted((a, b) => a.benchmark.row - b.benchmark.row);
+}

@@ -1,0 +1,93 @@
+import { Database } from "bun:sqlite";
+import type { ChannelRow } from "../src/channels/store.ts";
+import type { Seeded } from "./workspace.ts";
+
+/** Adds messages at the end of the channel: by several authors, every third one with reactions. */
+export function fillMessages({ file, teamId }: Seeded, { id }: Pick<ChannelRow, "id">, count: number): void {
+  fill(file, (database) => {
+    const starts =
+      "SELECT (SELECT coalesce(max(rowid), 0) FROM messages) AS ids, last_position AS position FROM channels";
+    const start = database
+      .query<{ ids: number; position: number }, [string]>(`${starts} WHERE id = ?`)
+      .get(id);
+    database.run(
+      `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1),
+         authors AS MATERIALIZED (SELECT id, row_number() OVER () - 1 AS k, count(*) OVER () AS among FROM users WHERE team_id = ?2)
+       INSERT INTO messages (id, channel_id, position, author_id, type, body, reactions, created_at)
+       SELECT ${idOf("(?3 + n)")}, ?4, ?5 + n, authors.id, 'standard',
+         'Build ' || n || ' of the main branch passed in 4 minutes and 12 seconds: 1204 tests, none of them flaky.',
+         CASE n % 3 WHEN 0 THEN '[{"emoji":"👍","count":2},{"emoji":"🎉","count":1}]' ELSE '[]' END, ?6 + n
+       FROM number JOIN authors ON authors.k = n % authors.among`,
+      [count, teamId, start?.ids ?? 0, id, start?.position ?? 0, Date.now() - count],
+    );
+    database.run("UPDATE channels SET last_position = last_position + ? WHERE id = ?", [count, id]);
+  });
+}
+
+/** Queues events that are due now, in turn for each of the subscriptions. */
+export function fillJobs({ file, channel }: Seeded, subscriptionIds: string[], count: number): void {
+  fill(file, (database) => {
+    const events = "SELECT coalesce(max(seq), 0) AS last FROM events";
+    const { last } = database.query<{ last: number }, []>(events).get() ?? { last: 0 };
+    const envelope = JSON.stringify({
+      type: "message.created",
+      data: { channel_id: channel.id, body: "x".repeat(400) },
+    });
+    database.run(
+      `WITH RECURSIVE number(n) AS (SELECT ?1 + 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1 + ?2)
+       INSERT INTO events (id, type, envelope, created_at) SELECT ${idOf("n")}, 'message.created', ?3, ?4 FROM number`,
+      [last, count, envelope, Date.now()],
+    );
+    database.run(
+      `INSERT INTO jobs (subscription_id, event_id, due_at)
+       SELECT json_extract(?1, '$[' || (seq % json_array_length(?1)) || ']'), id, created_at FROM events WHERE seq > ?2`,
+      [JSON.stringify(subscriptionIds), last],
+    );
+  });
+}
+
+/** Adds attempts to the delivery log that were made so many days ago. */
+export function fillAttempts({ file }: Seeded, subscriptionId: string, count: number, daysAgo: number): void {
+  fill(file, (database) => {
+    database.run(
+      `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+       INSERT INTO attempts (id, subscription_id, event_id, event_type, succeeded, is_replay, response_status,
+         duration_ms, created_at)
+       SELECT ${idOf("n")}, ?2, ${idOf("n")}, 'message.created', 1, 0, 200, 12, ?3 + n FROM number`,
+      [count, subscriptionId, Date.now() - daysAgo * 86_400_000 - count],
+    );
+  });
+}
+
+type Table = "messages" | "attempts" | "jobs";
+
+/** How many rows the table holds, as another process sees them. */
+export function countRows(file: string, table: Table): number {
+  using database = new Database(file, { readonly: true });
+  return database.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${table}`).get()?.count ?? 0;
+}
+
+/**
+ * Holds a table against what was acknowledged: every one of those writes must have added a row, and more rows than
+ * these only the requests that were under way at the end.
+ * @throws when it did not.
+ */
+export function checkAcknowledged(file: string, before: number, answered: number, connections: number): void {
+  const added = countRows(file, "messages") - before;
+  if (added >= answered && added <= answered + connections) return;
+  throw new Error(`${answered} messages were acknowledged, and ${added} are in the database`);
+}
+
+/** Ids in the order of `n`, as those of the server are in the order of time. */
+function idOf(n: string): string {
+  return `printf('01900000-%04x-7000-8000-%012x', ${n} / 65536 % 65536, ${n})`;
+}
+
+/** Fills tables of a database that no server is using, without a log or a flush: what is lost is made again. */
+function fill(file: string, insert: (database: Database) => void): void {
+  using database = new Database(file);
+  database.run("PRAGMA journal_mode = OFF");
+  database.run("PRAGMA synchronous = OFF");
+  database.transaction(insert)(database);
+  database.run("PRAGMA journal_mode = WAL");
+}

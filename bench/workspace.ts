@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import type { ChannelRow } from "../src/channels/store.ts";
+import type { Database } from "../src/database/open.ts";
+import { createIncomingWebhook } from "../src/incoming-webhooks/incoming-webhooks.ts";
+import { createLog } from "../src/log.ts";
+import { findKey } from "../src/secrets/key.ts";
+import { Vault } from "../src/secrets/vault.ts";
+import { createSubscription } from "../src/subscriptions/subscriptions.ts";
+import type { UserRow } from "../src/users/store.ts";
+import { actor, openWorkspace } from "../test/support/workspace.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** A data folder with what every load needs. */
+export type Seeded = {
+  dataDir: string;
+  /** Its database file. */
+  file: string;
+  teamId: string;
+  channel: ChannelRow;
+  /** A bot that is in the channel. */
+  author: UserRow;
+  /** The bot's token, with every scope. */
+  token: string;
+  /** The incoming webhook that posts as the bot into the channel, with its signing secret. */
+  incoming: { token: string; secret: string };
+};
+
+/** Makes a workspace in a new folder. */
+export async function seedWorkspace(): Promise<Seeded> {
+  const dataDir = temporaryFolder();
+  await using workspace = openWorkspace(dataDir);
+  const { database } = workspace;
+  const { id: teamId, owner } = await workspace.team("Acme");
+  const channel = await workspace.channel(owner, "builds");
+  const author = await workspace.bot(teamId, "Build Bot", [channel]);
+  const { token } = await workspace.token(author);
+  const vault = new Vault(findKey(dataDir, ""));
+  const incoming = await database.write((tx) =>
+    createIncomingWebhook(tx, vault, { bot: author, channel }, { name: "ci", signed: true }, actor),
+  );
+  return {
+    dataDir,
+    file: join(dataDir, "parley.db"),
+    teamId,
+    channel,
+    author,
+    token,
+    incoming: { token: incoming.token, secret: incoming.secret ?? "" },
+  };
+}
+
+/** Adds a channel that the seeded bot is in. */
+export async function addChannel({ dataDir, author }: Seeded, name: string): Promise<ChannelRow> {
+  await using workspace = openWorkspace(dataDir);
+  return await workspace.channel(author, name);
+}
+
+/** Subscribes so many times to the new messages of the channels, or of all; returns the subscriptions' ids. */
+export async function subscribe(
+  { dataDir, teamId }: Seeded,
+  url: string,
+  { count = 1, channels }: { count?: number; channels?: ChannelRow[] } = {},
+): Promise<string[]> {
+  await using workspace = openWorkspace(dataDir);
+  const parts = partsOf(dataDir, workspace.database);
+  const input = {
+    name: "receiver",
+    url,
+    events: ["message.created"],
+    channel_ids: channels?.map(({ id }) => id) ?? null,
+  };
+  const made = await Promise.all(
+    Array.from({ length: count }, () => createSubscription(parts, teamId, input, actor)),
+  );
+  return made.map(({ data }) => data.id);
+}
+
+function partsOf(dataDir: string, database: Database) {
+  const vault = new Vault(findKey(dataDir, ""));
+  return { database, vault, guard: { blockPrivate: false }, log: createLog("silent") };
+}
