@@ -16,6 +16,9 @@ type GlobalOptions = {
   yes?: true;
 };
 
+/** Settings that the command line gives, as text, over those of the environment. */
+export type SettingFlags = { host?: string; port?: string; logLevel?: string };
+
 /** The open workspace and the team that a command is about. */
 export type InTeam = { database: Database; team: Team };
 
@@ -61,7 +64,7 @@ export class Invocation {
   }
 
   /** @throws DomainError `invalid` for a setting that does not parse. */
-  config(flags: { host?: string; port?: string } = {}): Config {
+  config(flags: SettingFlags = {}): Config {
     return readConfig(this.dataDir, this.environment, flags);
   }
 

@@ -39,7 +39,7 @@ export function parleyProgram(environment: Environment): Command {
       visibleCommands: (command) =>
         new Help()
           .visibleCommands(command)
-          .filter((child) => command !== program || isThere(invocation, child)),
+          .filter((child) => command !== program || isShown(invocation, child)),
     })
     .hook("preAction", (_, command) => {
       if (isThere(invocation, nounOf(command))) return;
@@ -69,6 +69,15 @@ export function parleyProgram(environment: Environment): Command {
   addAudit(program, invocation);
   addOpenApi(program, invocation);
   return program;
+}
+
+/** Help is given even where a setting cannot be read. */
+function isShown(invocation: Invocation, command: Command): boolean {
+  try {
+    return isThere(invocation, command);
+  } catch {
+    return true;
+  }
 }
 
 function isThere(invocation: Invocation, command: Command): boolean {

@@ -1,3 +1,5 @@
+import type { Key } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import { forbidColor } from "../src/config.ts";
 import { DomainError } from "../src/errors.ts";
 
@@ -32,25 +34,23 @@ export class Prompts {
   }
 
   /**
-   * The answer that was given, or else a line of text.
+   * The answer that was given, or else a line of text; what is suggested is taken by pressing Enter.
    * @throws DomainError `usage` without a terminal; Cancelled.
    */
-  async text(given: string | undefined, asked: Question & { initial?: string }): Promise<string> {
+  async text(given: string | undefined, asked: Question & { suggested?: string }): Promise<string> {
     if (given !== undefined) return given;
     const { text } = await this.#ask(asked);
-    return answer(
-      await text({
-        ...streams,
-        message: asked.question,
-        initialValue: asked.initial ?? "",
-        validate: (value) => ((value ?? "").trim() === "" ? "Please answer, or press Ctrl-C." : undefined),
-      }),
+    const { question, suggested = "" } = asked;
+    const validate = (value: string | undefined) =>
+      (value || suggested).trim() === "" ? "Please answer, or press Ctrl-C." : undefined;
+    return await answered((streams) =>
+      text({ ...streams, message: question, placeholder: suggested, defaultValue: suggested, validate }),
     );
   }
 
   /**
    * The answer that was given, or else one of the choices, which can be searched by typing.
-   * @throws DomainError `usage` without a terminal or a choice; Cancelled.
+   * @throws DomainError `usage` without a terminal; `not_found` without a choice; Cancelled.
    */
   async choice(
     given: string | undefined,
@@ -60,12 +60,14 @@ export class Prompts {
     const { autocomplete } = await this.#ask(asked);
     const options = await asked.choices();
     if (options.length === 0)
-      throw new DomainError("usage", `${asked.question} There is nothing to choose from.`);
-    return answer(await autocomplete({ ...streams, message: asked.question, options, maxItems: 10 }));
+      throw new DomainError("not_found", `${asked.question} There is nothing to choose from.`);
+    return await answered((streams) =>
+      autocomplete({ ...streams, message: asked.question, options, maxItems: 10 }),
+    );
   }
 
   /**
-   * The answers that were given, or else some of the words, all of them to begin with.
+   * The answers that were given, or else one or more of the words.
    * @throws DomainError `usage` without a terminal; Cancelled.
    */
   async choices(
@@ -75,20 +77,19 @@ export class Prompts {
     if (given !== undefined) return given;
     const { multiselect } = await this.#ask(asked);
     const options = asked.words.map((value) => ({ value }));
-    return answer(
-      await multiselect({ ...streams, message: asked.question, options, initialValues: [...asked.words] }),
-    );
+    return await answered((streams) => multiselect({ ...streams, message: asked.question, options }));
   }
 
   /**
    * Returns when the person at the terminal, or `--yes`, says that it is to be done.
    * @throws DomainError `usage` without either; Cancelled.
    */
-  async confirm(question: string): Promise<void> {
+  async confirm(message: string): Promise<void> {
     if (this.#saysYes) return;
-    if (!this.#canAsk) throw new DomainError("usage", `${question} Without a terminal, answer with --yes.`);
+    if (!this.#canAsk) throw new DomainError("usage", `${message} Without a terminal, answer with --yes.`);
     const { confirm } = await this.#clack();
-    if (!answer(await confirm({ ...streams, message: question, initialValue: false }))) throw new Cancelled();
+    if (!(await answered((streams) => confirm({ ...streams, message, initialValue: false }))))
+      throw new Cancelled();
   }
 
   async #ask({ question, option }: Question) {
@@ -103,11 +104,23 @@ export class Prompts {
   }
 }
 
-/** Prompts go to standard error: standard output is for what was asked for. */
-const streams = { input: process.stdin, output: process.stderr };
-
-/** What was answered; clack gives a symbol for Ctrl-C. */
-function answer<Value>(given: Value): Exclude<Value, symbol> {
-  if (typeof given === "symbol") throw new Cancelled();
-  return given as Exclude<Value, symbol>;
+/**
+ * Shows a prompt and returns its answer. Prompts go to standard error: standard output is for what was asked for.
+ * @throws Cancelled after Ctrl-C, and after Ctrl-D, which clack would wait behind for ever.
+ */
+async function answered<Value>(
+  prompt: (streams: { input: Readable; output: Writable; signal: AbortSignal }) => Promise<Value>,
+): Promise<Exclude<Value, symbol>> {
+  const abortion = new AbortController();
+  const onKey = (_text: string | undefined, key: Key) => {
+    if (key.ctrl && key.name === "d") abortion.abort();
+  };
+  process.stdin.on("keypress", onKey);
+  try {
+    const given = await prompt({ input: process.stdin, output: process.stderr, signal: abortion.signal });
+    if (typeof given === "symbol") throw new Cancelled();
+    return given as Exclude<Value, symbol>;
+  } finally {
+    process.stdin.off("keypress", onKey);
+  }
 }

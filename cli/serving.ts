@@ -1,6 +1,6 @@
 import type { Database } from "../src/database/open.ts";
 import { DomainError } from "../src/errors.ts";
-import type { Invocation } from "./invocation.ts";
+import type { Invocation, SettingFlags } from "./invocation.ts";
 
 /**
  * Serves the workspace until SIGTERM or SIGINT, then finishes the requests under way and closes the data; a second
@@ -9,7 +9,7 @@ import type { Invocation } from "./invocation.ts";
  */
 export async function serveUntilStopped(
   invocation: Invocation,
-  flags: { host?: string; port?: string },
+  flags: SettingFlags,
   onListening: (listening: { url: string; database: Database }) => void | Promise<void>,
 ): Promise<void> {
   const config = invocation.config(flags);

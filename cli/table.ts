@@ -57,6 +57,18 @@ function fittingWidths<Row>(
 }
 
 function padded(text: string, width: number): string {
-  const fitting = Bun.stringWidth(text) > width ? Bun.sliceAnsi(text, 0, width, "…") : text;
+  const fitting = Bun.stringWidth(text) > width ? cut(text, width) : text;
   return fitting + " ".repeat(Math.max(0, width - Bun.stringWidth(fitting)));
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** As much of the text as fits with an ellipsis. Whole characters, one of which may be two columns wide. */
+function cut(text: string, width: number): string {
+  let fitting = "";
+  for (const { segment } of graphemes.segment(text)) {
+    if (Bun.stringWidth(fitting + segment) > width - 1) break;
+    fitting += segment;
+  }
+  return `${fitting}…`;
 }

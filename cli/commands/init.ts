@@ -21,7 +21,7 @@ export function addInit(program: Command, invocation: Invocation): void {
       const owner = await prompts.text(options.owner, {
         question: "Who owns it?",
         option: "--owner NAME",
-        initial: loginName(),
+        suggested: loginName(),
       });
       const made = await initWorkspace(dataDir, { team, owner }, actor);
       output.done({

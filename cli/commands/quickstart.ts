@@ -30,7 +30,9 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
   }).action(async () => {
     const isNew = !hasWorkspace(invocation.dataDir);
     if (isNew) await makeWorkspace(invocation);
-    await serveUntilStopped(invocation, {}, async ({ url, database }) => {
+    // A first look is not at the log; who asks for it gets it.
+    const flags = invocation.environment.PARLEY_LOG_LEVEL ? {} : { logLevel: "warn" };
+    await serveUntilStopped(invocation, flags, async ({ url, database }) => {
       const team = await getTeamNamed(database.read, isNew ? undefined : invocation.options.team);
       const tools = await database.write((tx) => makeTools(tx, team, invocation.actor));
       const baseUrl = invocation.config().baseUrl || url;
@@ -53,12 +55,12 @@ async function makeWorkspace({ dataDir, options, prompts, actor }: Invocation): 
       team: await prompts.text(options.team ?? given?.team, {
         question: "What is the team called?",
         option: "--team NAME",
-        initial: "My team",
+        suggested: "My team",
       }),
       owner: await prompts.text(given?.owner, {
         question: "Who owns it?",
         option: "--owner NAME",
-        initial: owner,
+        suggested: owner,
       }),
     },
     actor,

@@ -60,7 +60,6 @@ export function addTeams(program: Command, invocation: Invocation): void {
         const name = await invocation.prompts.text(options.name, {
           question: "What is the team called from now on?",
           option: "--name NAME",
-          initial: before.name,
         });
         const team = await database.write((tx) => renameTeam(tx, before, { name }, invocation.actor));
         invocation.output.done({

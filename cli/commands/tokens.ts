@@ -64,7 +64,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
     .option("--user <user>", "the person that it acts as")
     .addOption(new Option("--scope <scope...>", "what it may do").choices(scopes).conflicts("allScopes"))
     .option("--all-scopes", "it may do everything")
-    .option("--name <label>", "what it is for")
+    .option("--name <label>", "what it is for (default: who it acts as)")
     .option("--expires <span>", "when it stops, from now: 12h, 90d, 8w (default: never)", parseDuration)
     .action(async (options: CreateOptions) => {
       await invocation.inTeam(async (at) => {
@@ -81,13 +81,17 @@ function addCreate(noun: Command, invocation: Invocation): void {
         const expiresAt = options.expires === undefined ? null : Date.now() + options.expires;
         const token = await database.write(async (tx) => {
           const user = await getUserNamed(tx, team.id, reference, kindOf(options));
-          const name = options.name ?? `${user.name}'s token`;
-          return await createToken(tx, user, { name, scopes: granted, expiresAt }, invocation.actor);
+          return await createToken(
+            tx,
+            user,
+            { name: options.name ?? user.name, scopes: granted, expiresAt },
+            invocation.actor,
+          );
         });
         invocation.output.done({
           data: token,
           said: [
-            `Created ${token.name}, which acts as ${token.user.name}${expiry(token)}.`,
+            `Created a token that acts as ${token.user.name}${expiry(token)}.`,
             "It is shown only this once:",
             "",
             `  ${token.token}`,
@@ -107,11 +111,11 @@ function addRevoke(noun: Command, invocation: Invocation): void {
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
       const token = await chosenToken(invocation, at, given);
-      await invocation.prompts.confirm(`Revoke ${token.name}, which acts as ${token.user.name}?`);
+      await invocation.prompts.confirm(`Revoke the token ${token.name} of ${token.user.name}?`);
       await at.database.write((tx) => revokeToken(tx, at.team.id, token.id, invocation.actor));
       invocation.output.done({
         data: token,
-        said: `Revoked ${token.name}.`,
+        said: `Revoked the token ${token.name} of ${token.user.name}.`,
         brief: token.id,
         next: "parley tokens list",
       });
