@@ -5,7 +5,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 import { openWorkspace } from "./workspace.ts";
 
 /** The compiled program, which is what people get: a bundle can break what the sources do well. */
-export const parley = join(import.meta.dir, "..", "..", "dist", "parley");
+const parley = join(import.meta.dir, "..", "..", "dist", "parley");
 
 /** What a test server is told before what the test adds: the rate limit does not slow down a test that is not about it. */
 const defaultEnvironment = { INTEGRATIONS_API_RATE_LIMIT: "1000000", PARLEY_LOG_LEVEL: "info" };
