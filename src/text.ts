@@ -28,9 +28,11 @@ export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-// A name stands in one line of a list, a terminal and a log: no control characters, no line ends, and none of the
-// marks that turn the reading direction of what follows.
-const unfitForNames = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u;
+// A name stands in one line of a list, a terminal and a log, and is told from others by the eye: no control characters,
+// no line ends, no marks that turn the reading direction of what follows, and of the characters without a shape only
+// those that letters and emoji need: the joiners, the choice of looks, the tags of a flag, a direction for the next one.
+const unfitForNames =
+  /[\p{Cc}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}[\p{Default_Ignorable_Code_Point}--[\u061C\u200C-\u200F\p{Variation_Selector}\u{E0020}-\u{E007F}]]]/v;
 
 /** Whether the text can be the name of something: on one line, and not able to disguise what stands beside it. */
 export function isNameable(text: string): boolean {

@@ -12,6 +12,9 @@ import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import { type DomainError, type FieldErrors, invalid } from "./errors.ts";
 import { isNameable, isStorable, isUuid, isWithin, trim } from "./text.ts";
 
+/** A list can be wrong in more places than anybody wants to read, or we want to write. */
+const errorsMax = 100;
+
 /** Stands in for a body that could not be read; what is wrong with it is said when the body's turn in the checks comes. */
 export class UnreadableBody {
   readonly error: DomainError;
@@ -26,7 +29,8 @@ type TextRules = {
   minLength?: number;
   /** White space around it is dropped before it is measured and stored. */
   isTrimmed?: boolean;
-  /** Stands on one line: no control characters and no marks that turn the reading direction. */
+  format?: string;
+  /** Stands on one line: no control characters, and no marks that hide or that turn the reading direction. */
   isName?: boolean;
   description?: string;
 };
@@ -66,7 +70,8 @@ export function OneOf<const Words extends readonly string[]>(words: Words): TUns
 /**
  * Makes the check for an object of the schema's shape. The check returns a new object with the schema's fields and no
  * others, texts trimmed where the schema says so.
- * @throws DomainError `invalid` with a message for each field that is wrong, `body` naming the whole input.
+ * @throws DomainError `invalid` with a message for each field that is wrong, for 100 of them at most, `body` naming the
+ *   whole input.
  */
 export function checkOf<S extends TObject>(schema: S): (input: unknown) => Static<S> {
   const compiled = TypeCompiler.Compile(schema);
@@ -95,7 +100,8 @@ function whyNotText(rules: TextRules, value: unknown): string | undefined {
   const text = rules.isTrimmed ? trim(value) : value;
   if ((rules.minLength ?? 0) > 0 && text === "") return "is required";
   if (!isWithin(text, rules.maxLength)) return `must not be longer than ${rules.maxLength} characters`;
-  if (rules.isName && !isNameable(text)) return "must not contain control characters or line ends";
+  if (rules.isName && !isNameable(text))
+    return "must not contain control characters, line ends or hidden marks";
   return undefined;
 }
 
@@ -107,6 +113,7 @@ function explain(errors: Iterable<ValueError>): FieldErrors {
     const field = fieldOf(real.path);
     const subject = real.path === "" ? "body" : `${field} field`;
     if (!found.has(field)) found.set(field, [`The ${subject} ${complaint(real)}.`]);
+    if (found.size === errorsMax) break;
   }
   return Object.fromEntries(found);
 }
