@@ -1,8 +1,8 @@
 import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
-import { type ApiContext, apiRoutes } from "./api.ts";
+import { apiRoutes } from "./api.ts";
 import { ingestRoutes } from "../incoming-webhooks/routes.ts";
-import { authentication } from "./authentication.ts";
+import { contextOfNothing } from "./context-of-nothing.ts";
 import { schemaKey } from "./contract.ts";
 import type {
   MediaType,
@@ -68,28 +68,6 @@ async function describedPaths(): Promise<PluginDocument["paths"]> {
     .use(ingestRoutes(context));
   const response = await described.handle(new Request("http://localhost/document"));
   return ((await response.json()) as PluginDocument).paths;
-}
-
-/** What routes are built from when they are only described. */
-function contextOfNothing(): ApiContext {
-  return {
-    database: absent(),
-    vault: absent(),
-    guard: absent(),
-    log: absent(),
-    authentication: authentication(absent(), absent()),
-    ingestRateLimit: absent(),
-    baseUrl: () => "",
-  };
-}
-
-/** Something that is never there to be used: no request reaches a route that is only described. */
-function absent<Part extends object>(): Part {
-  return new Proxy({} as Part, {
-    get: (_, name) => {
-      throw new Error(`A route that is only described asked for ${String(name)}.`);
-    },
-  });
 }
 
 function finishedOperation(
