@@ -1,0 +1,205 @@
+import { isIPv6 } from "node:net";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
+import { hostNameOf } from "./address-guard.ts";
+
+/** What is read of an answer's body at most, and what is kept of it. Decisions section 6. */
+const maxBodyBytes = 64 * 1024;
+const excerptBytes = 1024;
+
+/** One POST to one receiver. */
+export type OutgoingPost = {
+  /** As the address guard returned it, never parsed again. */
+  url: URL;
+  /** The addresses that the guard let through for this very attempt. */
+  addresses: readonly string[];
+  body: Uint8Array | string;
+  headers: Record<string, string>;
+  /** `WEBHOOKS_TIMEOUT`: from the first connect to the last header. */
+  timeoutMs: number;
+  /** Certificates of an authority to trust instead of the usual ones, in PEM. */
+  ca?: string | undefined;
+};
+
+/**
+ * What became of it. Any status is an answer, a redirect too. `error` is one of a few fixed texts that hold neither an
+ * address nor anything the receiver wrote. `durationMs` ends with the last header, or when the attempt was given up.
+ */
+export type SendOutcome =
+  | { kind: "answered"; status: number; retryAfter: string | null; excerpt: Uint8Array; durationMs: number }
+  | { kind: "timed_out"; error: string; durationMs: number }
+  | { kind: "unreachable"; error: string; durationMs: number };
+
+/**
+ * Sends the body to one of the vetted addresses and to no other, whatever name, proxy or redirect says otherwise. The
+ * next address is tried only when no connection came about, all within one timeout, so a receiver sees one POST.
+ * A status that came in time decides, however the body after it goes on. Never throws for the receiver's fault.
+ * @throws TypeError for a header that cannot be sent, which is a fault of the caller.
+ */
+export async function send(post: OutgoingPost): Promise<SendOutcome> {
+  const headers = headersOf(post);
+  const startedAt = performance.now();
+  const giveUp = new AbortController();
+  let atDeadline = () => giveUp.abort();
+  // One timer for all of it: the timeout that fetch itself offers starts anew with every byte that drips in.
+  const timer = setTimeout(() => atDeadline(), post.timeoutMs);
+  try {
+    const answer = await postToFirst(post, headers, giveUp.signal);
+    const durationMs = Math.round(performance.now() - startedAt);
+    if (typeof answer === "string") {
+      if (!giveUp.signal.aborted) return { kind: "unreachable", error: answer, durationMs };
+      return { kind: "timed_out", error: `timed out after ${Math.round(post.timeoutMs)} ms`, durationMs };
+    }
+    const reader = answer.body?.getReader();
+    // From here on the deadline ends the body only. Cancelling closes the socket as aborting does, but is no error.
+    atDeadline = () => void cancel(reader);
+    return {
+      kind: "answered",
+      status: answer.status,
+      retryAfter: answer.headers.get("retry-after"),
+      excerpt: await readExcerpt(reader),
+      durationMs,
+    };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The first answer that comes from the addresses in their order, or in fixed words why there is none. */
+async function postToFirst(
+  post: OutgoingPost,
+  headers: Headers,
+  signal: AbortSignal,
+): Promise<Response | string> {
+  let error = "no address to connect to";
+  for (const address of post.addresses) {
+    try {
+      const answer = await postTo(address, post, headers, signal);
+      if (answer.status >= 200) return answer;
+      // Bun passes on any three digits. Interim answers were passed over before, so this is none at all.
+      await answer.body?.cancel();
+      return malformedAnswer;
+    } catch (failure) {
+      const code = codeOf(failure);
+      error = connectErrors.get(code) ?? errors.get(code) ?? "connection failed";
+      // After the connection stood, the receiver may have the delivery: another address would be a second one.
+      if (signal.aborted || !connectErrors.has(code)) return error;
+    }
+  }
+  return error;
+}
+
+function postTo(
+  address: string,
+  post: OutgoingPost,
+  headers: Headers,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { url, body, ca } = post;
+  const host = isIPv6(address) ? `[${address}]` : address;
+  const port = url.port === "" ? "" : `:${url.port}`;
+  const isEncrypted = url.protocol === "https:";
+  return fetch(`${url.protocol}//${host}${port}${url.pathname}${url.search}`, {
+    method: "POST",
+    headers,
+    body,
+    signal,
+    redirect: "manual",
+    // Otherwise HTTP_PROXY and its kin send the delivery to a proxy, which looks up the name for itself.
+    proxy: false,
+    // Bun pools plain connections by address alone, and a socket that is about to close would lose a delivery.
+    keepalive: false,
+    // The inflater runs ahead of the reader: a few bytes would grow in memory before the limit is seen.
+    decompress: false,
+    ...(isEncrypted && { protocol: "http1.1", tls: tlsOptions(hostNameOf(url), ca) }),
+  });
+}
+
+function tlsOptions(name: string | undefined, ca: string | undefined): BunFetchRequestInitTLS {
+  return {
+    // Asked for in the handshake and looked for in the certificate. Without it Bun takes the host of the URL, which
+    // is right only when the subscription names an address.
+    ...(name !== undefined && { serverName: name }),
+    // Said even though it is the default: NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes the default.
+    rejectUnauthorized: true,
+    checkServerIdentity: checkIdentity,
+    ...(ca !== undefined && { ca }),
+  };
+}
+
+/** The usual check, kept from falling back to the common name, which RFC 9525 forbids and public authorities gave up. */
+function checkIdentity(name: string, certificate: PeerCertificate): Error | undefined {
+  return checkServerIdentity(name, { ...certificate, subject: { ...certificate.subject, CN: "" } });
+}
+
+function headersOf({ url, headers }: OutgoingPost): Headers {
+  const all = new Headers(headers);
+  all.set("host", url.host);
+  all.set("accept-encoding", "identity");
+  return all;
+}
+
+/** The start of the body. Reads on to the limit, so that a receiver can finish its answer before the socket closes. */
+async function readExcerpt(reader: BodyReader | undefined): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let readBytes = 0;
+  try {
+    while (reader !== undefined && readBytes < maxBodyBytes) {
+      const { done, value } = await reader.read();
+      if (done || value === undefined) break;
+      // A copy, because a view would keep the whole chunk in memory with it.
+      if (readBytes < excerptBytes) parts.push(value.slice(0, excerptBytes - readBytes));
+      readBytes += value.byteLength;
+    }
+  } catch {
+    // The status has decided; a body that breaks off leaves what came before.
+  }
+  await cancel(reader);
+  return Buffer.concat(parts);
+}
+
+async function cancel(reader: BodyReader | undefined): Promise<void> {
+  try {
+    await reader?.cancel();
+  } catch {
+    // The socket broke first, which is as good as closed.
+  }
+}
+
+/** As much of a stream's reader as is used here. */
+type BodyReader = { read(): Promise<{ done: boolean; value?: Uint8Array }>; cancel(): Promise<void> };
+
+function codeOf(failure: unknown): string {
+  return failure instanceof Error && "code" in failure ? String(failure.code) : "";
+}
+
+const malformedAnswer = "malformed HTTP answer";
+const untrusted = "TLS certificate not trusted";
+
+/** Before there was a connection. */
+const connectErrors = new Map([
+  ["ECONNREFUSED", "connection refused"],
+  ["ENETUNREACH", "network unreachable"],
+  ["ENETDOWN", "network unreachable"],
+  ["EHOSTUNREACH", "host unreachable"],
+  ["EHOSTDOWN", "host unreachable"],
+  ["EADDRNOTAVAIL", "network unreachable"],
+]);
+
+/** After it. */
+const errors = new Map([
+  ["ECONNRESET", "connection reset"],
+  ["EPROTO", "TLS handshake failed"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "TLS certificate does not match the host name"],
+  ["CERT_HAS_EXPIRED", "TLS certificate expired"],
+  ["CERT_NOT_YET_VALID", "TLS certificate not yet valid"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", untrusted],
+  ["UNABLE_TO_GET_ISSUER_CERT", untrusted],
+  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", untrusted],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", untrusted],
+  ["SELF_SIGNED_CERT_IN_CHAIN", untrusted],
+  ["Malformed_HTTP_Response", malformedAnswer],
+  ["ResponseHeadersTooLarge", malformedAnswer],
+  ["InvalidContentLength", malformedAnswer],
+  ["InvalidHTTPResponse", malformedAnswer],
+  ["UnrequestedUpgrade", malformedAnswer],
+]);
