@@ -10,15 +10,36 @@ export async function readPayload(bytes: Uint8Array, contentType: string): Promi
   const value = parseJson(bytes);
   if (!(value instanceof UnreadableBody)) return value;
   const payload = await payloadField(bytes, contentType);
-  return payload === undefined ? value : parseJson(new TextEncoder().encode(payload));
+  return payload === undefined ? value : parseJson(payload);
 }
 
-async function payloadField(bytes: Uint8Array, contentType: string): Promise<string | undefined> {
-  if (!/^(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(contentType)) return undefined;
+async function payloadField(bytes: Uint8Array, contentType: string): Promise<Uint8Array | undefined> {
+  if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) return urlEncodedField(bytes, "payload");
+  if (/^multipart\/form-data\b/i.test(contentType))
+    return await multipartField(bytes, contentType, "payload");
+  return undefined;
+}
+
+// By hand and byte for byte: URLSearchParams puts U+FFFD where the bytes are not UTF-8, and nobody would notice. As
+// there, a % that begins no escape stands for itself.
+function urlEncodedField(bytes: Uint8Array, name: string): Uint8Array | undefined {
+  const pairs = Buffer.from(bytes).toString("latin1").split("&");
+  const encoded = pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+  const decoded = encoded
+    ?.replaceAll("+", " ")
+    .replace(/%([0-9a-f]{2})/gi, (_escape, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return decoded === undefined ? undefined : Buffer.from(decoded, "latin1");
+}
+
+async function multipartField(
+  bytes: Uint8Array,
+  contentType: string,
+  name: string,
+): Promise<Uint8Array | undefined> {
   try {
     const form = await new Response(bytes, { headers: { "content-type": contentType } }).formData();
-    const field = form.get("payload");
-    return typeof field === "string" ? field : undefined;
+    const field = form.get(name);
+    return typeof field === "string" ? new TextEncoder().encode(field) : undefined;
   } catch {
     // Not a form after all: the caller says what is wrong with the body.
     return undefined;

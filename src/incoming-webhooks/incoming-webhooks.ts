@@ -60,7 +60,10 @@ export async function createIncomingWebhook(
     createdAt: Date.now(),
   };
   if (!(await insertIncomingWebhook(tx, row))) {
-    throw new DomainError("conflict", `The bot ${bot.name} has an incoming webhook for ${channel.name} already.`);
+    throw new DomainError(
+      "conflict",
+      `The bot ${bot.name} has an incoming webhook for ${channel.name} already.`,
+    );
   }
   const details = { bot: bot.name, channel: channel.name, signed: input.signed };
   await recordWebhook(tx, row, "incoming_webhook.created", actor, details);

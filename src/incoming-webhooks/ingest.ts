@@ -39,6 +39,8 @@ export function requireSignature(
   throw new DomainError(
     "unauthenticated",
     "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
+    // No registered scheme, but a 401 names the one that it wants (RFC 9110, 11.6.1).
+    { headers: { "www-authenticate": 'HMAC-SHA256 realm="parley"' } },
   );
 }
 
@@ -50,7 +52,8 @@ export function requireSignature(
 export async function postIncoming(database: Database, token: string, payload: unknown): Promise<Message> {
   return await database.write(async (tx) => {
     const { webhook, bot, channel } = await getLiveWebhook(tx, token);
-    if (!(await isMember(tx, channel.id, bot.id))) throw forbidden("The webhook's bot is not a member of the channel.");
+    if (!(await isMember(tx, channel.id, bot.id)))
+      throw forbidden("The webhook's bot is not a member of the channel.");
     refuseArchived(channel);
     const { text, username, iconUrl } = checkPayload(payload);
     return await appendMessage(tx, channel, bot, {

@@ -30,8 +30,11 @@ export function checkPayload(value: unknown): IncomingPayload {
   const body = text === "" && !errors.has("text") ? read("body", bodyLengthMax) : "";
   const username = read("username", usernameLengthMax);
   const iconUrl = read("icon_url", iconUrlLengthMax);
-  if (text === "" && body === "" && errors.size === 0) errors.set("text", ["The text field is required."]);
+  if (text === "" && body === "" && !errors.has("text") && !errors.has("body")) {
+    errors.set("text", ["The text field is required."]);
+  }
   if (!isNameable(username)) errors.set("username", ["The username field must stand on one line."]);
+  if (!isNameable(iconUrl)) errors.set("icon_url", ["The icon_url field must stand on one line."]);
   if (iconUrl !== "" && !/^https?:\/\//i.test(iconUrl)) {
     errors.set("icon_url", ["The icon_url field must start with http:// or https://."]);
   }

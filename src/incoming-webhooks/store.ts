@@ -55,11 +55,7 @@ export async function revokeWebhookRow(
   id: string,
   at: number,
 ): Promise<IncomingWebhookRow | undefined> {
-  const [row] = await tx
-    .update(incomingWebhooks)
-    .set({ revokedAt: at })
-    .where(live(teamId, id))
-    .returning();
+  const [row] = await tx.update(incomingWebhooks).set({ revokedAt: at }).where(live(teamId, id)).returning();
   return row;
 }
 
@@ -83,5 +79,9 @@ export async function updateWebhookSecret(
 }
 
 function live(teamId: string, id: string) {
-  return and(eq(incomingWebhooks.id, id), eq(incomingWebhooks.teamId, teamId), isNull(incomingWebhooks.revokedAt));
+  return and(
+    eq(incomingWebhooks.id, id),
+    eq(incomingWebhooks.teamId, teamId),
+    isNull(incomingWebhooks.revokedAt),
+  );
 }
