@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./conditions.ts";
+import { atEndOfRun } from "./end-of-run.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { openWorkspace } from "./workspace.ts";
 
 /** The compiled program, which is what people get: a bundle can break what the sources do well. */
-const parley = join(import.meta.dir, "..", "..", "dist", "parley");
+export const parley = join(import.meta.dir, "..", "..", "dist", "parley");
 
 /** What a test server is told before what the test adds: the rate limit does not slow down a test that is not about it. */
 const defaultEnvironment = { INTEGRATIONS_API_RATE_LIMIT: "1000000", PARLEY_LOG_LEVEL: "info" };
@@ -130,10 +131,8 @@ function spawnServe(dataDir: string, env: Record<string, string>) {
     stdout: "pipe",
     stderr: "pipe",
   });
-  // A test that is cut off by its time limit disposes of nothing.
-  const kill = () => child.kill("SIGKILL");
-  process.once("exit", kill);
-  void child.exited.then(() => process.off("exit", kill));
+  const forget = atEndOfRun(() => child.kill("SIGKILL"));
+  void child.exited.then(forget);
   return child;
 }
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { atEndOfRun } from "./end-of-run.ts";
 
 /** A folder for one test: `using folder = temporaryFolder()` removes it with all that is in it at the end of the block. */
 export type TemporaryFolder = Disposable & { readonly path: string };
@@ -9,12 +10,12 @@ export type TemporaryFolder = Disposable & { readonly path: string };
 export function temporaryFolder(): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), "parley-test-"));
   const remove = (): void => rmSync(path, { recursive: true, force: true });
-  process.once("exit", remove);
+  const forget = atEndOfRun(remove);
   return {
     path,
     [Symbol.dispose]: () => {
-      process.off("exit", remove);
       remove();
+      forget();
     },
   };
 }
