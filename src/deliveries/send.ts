@@ -33,6 +33,7 @@ export type SendOutcome =
  * Sends the body to one of the vetted addresses and to no other, whatever name, proxy or redirect says otherwise. The
  * next address is tried only when no connection came about, all within one timeout, so a receiver sees one POST.
  * A status that came in time decides, however the body after it goes on. Never throws for the receiver's fault.
+ * Bun has at most 256 requests under way in a process; what is sent beyond them waits while its timeout runs.
  * @throws TypeError for a header that cannot be sent, which is a fault of the caller.
  */
 export async function send(post: OutgoingPost): Promise<SendOutcome> {
