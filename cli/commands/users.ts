@@ -51,7 +51,7 @@ function addList(noun: Command, invocation: Invocation): void {
 function addCreate(noun: Command, invocation: Invocation): void {
   addCommand(noun, "create", {
     summary: "Add a person to the team",
-    examples: ['parley users create --name "Grace Hopper" --role admin --email grace@example.com'],
+    examples: ['parley users create --name "Grace Hopper" --email grace@example.com'],
   })
     .option("--name <name>", "the person's name")
     .addOption(new Option("--role <role>", "what the person may do").choices(roles).default("member"))

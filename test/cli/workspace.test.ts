@@ -1,0 +1,156 @@
+import { describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AuditEntry } from "../../src/audit/audit.ts";
+import { run, runJson, runRefused } from "../support/cli.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const init = ["init", "--team", "Acme", "--owner", "Ada Lovelace"];
+
+type Made = {
+  team: { id: string; name: string; slug: string };
+  owner: { id: string; name: string };
+  channel: { id: string };
+};
+
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+describe("parley init", () => {
+  test("makes the team, its first owner and #general, in which the owner is", async () => {
+    using folder = temporaryFolder();
+    const dataDir = join(folder.path, "deep", "data");
+    const { team, owner, channel } = await runJson<Made>(dataDir, init);
+    expect(team).toEqual({ id: expect.any(String), name: "Acme", slug: "acme" });
+    expect(owner).toEqual({
+      id: expect.any(String),
+      name: "Ada Lovelace",
+      type: "human",
+      role: "owner",
+      active: true,
+      email: null,
+    } as never);
+    expect(channel).toMatchObject({
+      name: "general",
+      slug: "general",
+      visibility: "public",
+      is_general: true,
+      is_archived: false,
+      is_direct: false,
+    });
+    expect(await runJson<unknown>(dataDir, ["channels", "members", "general"])).toEqual([
+      { id: owner.id, name: "Ada Lovelace", type: "human" },
+    ]);
+  });
+
+  test("keeps the data from everybody else on the machine", async () => {
+    using folder = temporaryFolder();
+    const dataDir = join(folder.path, "data");
+    await runJson(dataDir, init);
+    expect(mode(dataDir)).toBe("700");
+    for (const name of readdirSync(dataDir)) expect(mode(join(dataDir, name)), name).toBe("600");
+    expect(readdirSync(dataDir)).toContain("secret.key");
+  });
+
+  test("leaves the mode of a folder that was there alone, and still keeps its own files from others", async () => {
+    using folder = temporaryFolder();
+    chmodSync(folder.path, 0o755);
+    await runJson(folder.path, init);
+    expect(mode(folder.path)).toBe("755");
+    for (const name of readdirSync(folder.path)) expect(mode(join(folder.path, name)), name).toBe("600");
+  });
+
+  test("is refused where there is a workspace already, and changes nothing", async () => {
+    using folder = temporaryFolder();
+    await runJson(folder.path, init);
+    const { status, message } = await runRefused(folder.path, ["init", "--team", "Other", "--owner", "Eve"]);
+    expect(status).toBe(1);
+    expect(message).toContain("parley teams create");
+    expect(await runJson<unknown[]>(folder.path, ["teams", "list"])).toHaveLength(1);
+  });
+
+  test("makes one workspace when two run at once", async () => {
+    using folder = temporaryFolder();
+    const statuses = await Promise.all([0, 1, 2].map(async () => (await run(folder.path, init)).status));
+    expect(statuses.sort()).toEqual([0, 1, 1]);
+    expect(await runJson<unknown[]>(folder.path, ["teams", "list"])).toHaveLength(1);
+  });
+
+  test("can be run again after it was refused for a name", async () => {
+    using folder = temporaryFolder();
+    const { status, errors } = await runRefused(folder.path, ["init", "--team", "!!!", "--owner", "Ada"]);
+    expect(status).toBe(1);
+    expect(Object.keys(errors ?? {})).toEqual(["name"]);
+    await runJson(folder.path, init);
+  });
+
+  test("writes who did it to the audit log: the login name, whatever the environment says", async () => {
+    using folder = temporaryFolder();
+    await run(folder.path, init, { USER: "somebody-else", LOGNAME: "somebody-else" });
+    const login = Bun.spawnSync(["id", "-un"]).stdout.toString().trim();
+    const entries = await runJson<AuditEntry[]>(folder.path, ["audit", "list"]);
+    expect(entries.map(({ action, actor }) => [action, actor])).toEqual([
+      ["user.created", `cli:${login}`],
+      ["team.created", `cli:${login}`],
+    ]);
+  });
+});
+
+describe("a data folder that cannot be used is refused in one line", () => {
+  test("when it holds no workspace, with what to run", async () => {
+    using folder = temporaryFolder();
+    const nowhere = join(folder.path, "nowhere");
+    for (const args of [
+      ["teams", "list"],
+      ["serve", "--port", "0"],
+      ["tokens", "list"],
+    ]) {
+      const { status, stdout, stderr } = await run(nowhere, args);
+      expect({ status, stdout }).toEqual({ status: 3, stdout: "" });
+      expect(stderr).toMatch(/^error: .*nowhere.*parley init --team NAME --owner NAME\n$/);
+    }
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test("when its database is something else", async () => {
+    using folder = temporaryFolder();
+    writeFileSync(
+      join(folder.path, "parley.db"),
+      "This is no database, and it is long enough to be one.".repeat(99),
+    );
+    const { status, message } = await runRefused(folder.path, ["teams", "list"]);
+    expect(status).toBe(1);
+    expect(message).toContain("not a database");
+  });
+
+  test("when it is a file, or lies in one", async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "file");
+    writeFileSync(file, "");
+    for (const dataDir of [file, join(file, "data")]) {
+      const { status, message } = await runRefused(dataDir, init);
+      expect(status).toBe(1);
+      expect(message).toContain("is not a folder");
+    }
+  });
+
+  test("when nothing says where it is", async () => {
+    const { status, stderr } = await run("", ["teams", "list"], { HOME: "" });
+    expect(status).toBe(2);
+    expect(stderr).toContain("--data-dir DIR");
+  });
+});
+
+test("--data-dir beats the environment, before the noun and after the verb", async () => {
+  using folder = temporaryFolder();
+  const [one, other] = [join(folder.path, "one"), join(folder.path, "other")];
+  mkdirSync(other);
+  await runJson(other, ["--data-dir", one, ...init]);
+  for (const args of [
+    ["--data-dir", one, "teams", "list"],
+    ["teams", "--data-dir", one, "list"],
+    ["teams", "list", "--data-dir", one],
+  ]) {
+    expect(await runJson<unknown[]>(other, args)).toHaveLength(1);
+  }
+  expect(readdirSync(other)).toEqual([]);
+});

@@ -1,0 +1,133 @@
+import { existsSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
+import { expect } from "bun:test";
+import { until } from "./conditions.ts";
+import { parley } from "./server.ts";
+
+/** How a command ended and what it said. */
+export type Ran = { status: number; stdout: string; stderr: string };
+
+/** All that a command sees of the environment, and what a test adds. */
+const baseEnvironment = { PATH: process.env.PATH ?? "", HOME: "/nonexistent" };
+
+/** Runs the compiled program on the data folder, without a terminal, and waits for its end. */
+export async function run(
+  dataDir: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Ran> {
+  requireBuild();
+  const child = Bun.spawn([parley, ...args], {
+    env: { ...baseEnvironment, PARLEY_DATA_DIR: dataDir, ...environment },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, status] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  return { status, stdout, stderr };
+}
+
+/** Runs a command with `--json` that is expected to be done, and returns its `data`. */
+export async function runJson<Data>(dataDir: string, args: readonly string[]): Promise<Data> {
+  const { status, stdout, stderr } = await run(dataDir, [...args, "--json"]);
+  expect({ status, stderr }, `parley ${args.join(" ")}: ${stdout}`).toEqual({ status: 0, stderr: "" });
+  return (parseDocument(stdout) as { data: Data }).data;
+}
+
+/** Runs a command with `--json` that is expected to be refused, and returns its exit status and its document. */
+export async function runRefused(
+  dataDir: string,
+  args: readonly string[],
+): Promise<{ status: number; message: string; errors?: Record<string, string[]> }> {
+  const { status, stdout } = await run(dataDir, [...args, "--json"]);
+  expect(status, `parley ${args.join(" ")}: ${stdout}`).not.toBe(0);
+  return { status, ...(parseDocument(stdout) as { message: string }) };
+}
+
+/** Standard output as the one JSON document on one line that it has to be. */
+function parseDocument(stdout: string): unknown {
+  expect(stdout).toMatch(/^\{.*\}\n$/);
+  return JSON.parse(stdout);
+}
+
+/** A command on a pseudo-terminal of 80 columns: `await using screen = onTerminal(…)`. */
+export class Screen implements AsyncDisposable {
+  readonly #child: Bun.Subprocess;
+  readonly #decoder = new TextDecoder();
+  #written = "";
+  #read = 0;
+
+  constructor(args: readonly string[], env: Record<string, string>) {
+    this.#child = Bun.spawn([parley, ...args], {
+      env,
+      terminal: {
+        cols: 80,
+        rows: 50,
+        data: (_terminal, data) => {
+          this.#written += this.#decoder.decode(data, { stream: true });
+        },
+      },
+    });
+  }
+
+  /** Waits until `text` stands on the screen after what earlier calls have waited for. */
+  async shows(text: string): Promise<void> {
+    try {
+      await until(`the terminal shows ${text}`, () => this.text.indexOf(text, this.#read) >= 0);
+    } catch (error) {
+      throw new Error(`${String(error)} It shows:\n${this.text}`, { cause: error });
+    }
+    this.#read = this.text.indexOf(text, this.#read) + text.length;
+  }
+
+  /** Presses the keys. */
+  type(keys: string): void {
+    this.#child.terminal?.write(keys);
+  }
+
+  /** Everything that was written so far, escape sequences included. */
+  get raw(): string {
+    return this.#written;
+  }
+
+  /** Everything that was written so far, as text. */
+  get text(): string {
+    return stripVTControlCharacters(this.#written).replaceAll("\r\n", "\n");
+  }
+
+  /** Waits for the end of the command and returns its exit status. */
+  async ended(): Promise<number> {
+    return await this.#child.exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#child.exited;
+    this.#child.terminal?.close();
+  }
+}
+
+/** Runs the compiled program on the data folder, with a terminal. */
+export function onTerminal(
+  dataDir: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Screen {
+  requireBuild();
+  return new Screen(args, {
+    ...baseEnvironment,
+    TERM: "xterm-256color",
+    PARLEY_DATA_DIR: dataDir,
+    ...environment,
+  });
+}
+
+export const keys = { enter: "\r", down: "\u001b[B", space: " ", interrupt: "\u0003", end: "\u0004" };
+
+function requireBuild(): void {
+  if (!existsSync(parley)) throw new Error(`There is no ${parley}: run "bun run build" first.`);
+}
