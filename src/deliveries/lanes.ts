@@ -1,8 +1,16 @@
+import type { Log } from "../log.ts";
+
 /** How many attempts run at once, over all subscriptions. */
 const concurrencyMax = 200;
 
 /** How many of them one subscription can have, while no others ask for their share. */
 const laneConcurrencyMax = 20;
+
+/** So many more may run, each the only one of its subscription: endpoints that all hang at once leave these free. */
+const reserve = 200;
+
+/** How long a lane is left alone after a fault of our own, an unreadable file for one, in milliseconds. */
+const faultPauseMs = 1_000;
 
 /** The longest that a timer can be set for; a lane that is due later looks again then. */
 const timerMaxMs = 2 ** 31 - 1;
@@ -15,22 +23,26 @@ type Lane = {
   /** Jobs that are due, fetched ahead in the order of the queue. */
   ready: number[];
   isWaiting: boolean;
+  /** After a fault: until its timer ends this, nothing wakes it. */
+  isResting: boolean;
   timer: Timer | undefined;
 };
 
 export type Queue = {
-  /** The subscription's jobs in the order in which they are due, those under way included. */
+  /** The subscription's jobs in the order in which they are due, those under way included; none while it is disabled. */
   nextJobs(subscriptionId: string, limit: number): Promise<Job[]>;
-  /** One attempt at the job, settled; resolves to a pause for the subscription in milliseconds. Never rejects. */
-  work(seq: number): Promise<number>;
+  /** One attempt at the job, settled. A job that is gone or must not be sent any more is left as it is. */
+  work(seq: number): Promise<void>;
 };
 
 /**
  * One lane for each subscription that has work, served in turn. A lane's share of the concurrency shrinks as more lanes
- * ask, so an endpoint that hangs fills its own lane and delays nobody else.
+ * ask, so an endpoint that hangs fills its own lane and delays nobody else. A fault of the queue itself is logged, and
+ * the lane that met it looks again after a second.
  */
 export class Lanes {
   readonly #queue: Queue;
+  readonly #log: Log;
   readonly #lanes = new Map<string, Lane>();
   /** The lanes that may have something due, in the order of their turns. */
   readonly #turns: Lane[] = [];
@@ -40,8 +52,9 @@ export class Lanes {
   #isServing = false;
   #isStopped = false;
 
-  constructor(queue: Queue) {
+  constructor(queue: Queue, log: Log) {
     this.#queue = queue;
+    this.#log = log;
   }
 
   /** Looks for work in these subscriptions' lanes. */
@@ -64,12 +77,20 @@ export class Lanes {
   }
 
   #open(subscriptionId: string): Lane {
-    const lane: Lane = { subscriptionId, inFlight: new Set(), ready: [], isWaiting: false, timer: undefined };
+    const lane: Lane = {
+      subscriptionId,
+      inFlight: new Set(),
+      ready: [],
+      isWaiting: false,
+      isResting: false,
+      timer: undefined,
+    };
     this.#lanes.set(subscriptionId, lane);
     return lane;
   }
 
   #line(lane: Lane): void {
+    if (lane.isResting) return;
     this.#rouse(lane);
     if (lane.isWaiting) return;
     lane.isWaiting = true;
@@ -84,76 +105,86 @@ export class Lanes {
 
   // Never concurrent with itself: each lane that has its turn begins one attempt and lines up again.
   async #serveTurns(): Promise<void> {
-    while (!this.#isStopped && this.#underWay.size < concurrencyMax) {
+    while (!this.#isStopped && this.#underWay.size < concurrencyMax + reserve) {
       const lane = this.#turns.shift();
       if (!lane) break;
       lane.isWaiting = false;
-      if (lane.inFlight.size >= this.#share()) continue;
-      const seq = await this.#nextOf(lane);
-      if (seq === undefined) continue;
-      this.#begin(lane, seq);
-      this.#line(lane);
+      // One that may not begin another now has some under way, and lines up again when the first of them ends.
+      if (lane.isResting || !this.#mayBegin(lane)) continue;
+      await this.#turnOf(lane);
     }
     this.#isServing = false;
   }
 
+  async #turnOf(lane: Lane): Promise<void> {
+    try {
+      const seq = lane.ready.shift() ?? (await this.#nextOf(lane));
+      if (seq === undefined || this.#isStopped) return;
+      this.#begin(lane, seq);
+      this.#line(lane);
+    } catch (error) {
+      this.#rest(lane, error);
+    }
+  }
+
+  #mayBegin({ inFlight }: Lane): boolean {
+    return inFlight.size === 0 || (inFlight.size < this.#share() && this.#underWay.size < concurrencyMax);
+  }
+
   /** How many attempts each lane may have under way: all the same, and at least one. */
   #share(): number {
-    return Math.max(1, Math.min(laneConcurrencyMax, Math.floor(concurrencyMax / this.#awake())));
+    const awake = Math.max(1, this.#lanes.size - this.#asleep.size);
+    return Math.max(1, Math.min(laneConcurrencyMax, Math.floor(concurrencyMax / awake)));
   }
 
-  #awake(): number {
-    return Math.max(1, this.#lanes.size - this.#asleep.size);
-  }
-
+  /** The lane's next job that is due. Without one it sleeps until its next job is, or closes when there is none. */
   async #nextOf(lane: Lane): Promise<number | undefined> {
-    const ready = lane.ready.shift();
-    if (ready !== undefined) return ready;
-    // Those under way are still at the front of the queue, so as many more are asked for.
+    // Those under way are still in the queue, so as many more are asked for.
     const next = await this.#queue.nextJobs(lane.subscriptionId, lane.inFlight.size + laneConcurrencyMax);
     const free = next.filter(({ seq }) => !lane.inFlight.has(seq));
     const now = Date.now();
     lane.ready = free.filter(({ dueAt }) => dueAt <= now).map(({ seq }) => seq);
     const due = lane.ready.shift();
-    if (due === undefined) this.#rest(lane, free[0]);
-    return due;
-  }
-
-  /** Nothing is due: the lane sleeps until its next job is, or closes when there is none. */
-  #rest(lane: Lane, next: Job | undefined): void {
-    if (next) this.#sleep(lane, next.dueAt - Date.now());
+    if (due !== undefined) return due;
+    const [later] = free;
+    if (later) this.#sleep(lane, later.dueAt - now);
     else if (lane.inFlight.size === 0) this.#close(lane);
+    return undefined;
   }
 
   #sleep(lane: Lane, ms: number): void {
     clearTimeout(lane.timer);
+    if (this.#isStopped) return;
     this.#asleep.add(lane);
-    lane.timer = setTimeout(() => this.wake([lane.subscriptionId]), Math.min(Math.max(ms, 1), timerMaxMs));
+    lane.timer = setTimeout(
+      () => {
+        lane.isResting = false;
+        this.wake([lane.subscriptionId]);
+      },
+      Math.min(Math.max(ms, 1), timerMaxMs),
+    );
+  }
+
+  /** Whatever it has fetched ahead may be no better than what failed, so it begins afresh. */
+  #rest(lane: Lane, error: unknown, seq?: number): void {
+    this.#log.error({ err: error, webhook: lane.subscriptionId, job: seq }, "delivery.failed");
+    lane.ready = [];
+    lane.isResting = true;
+    this.#sleep(lane, faultPauseMs);
   }
 
   #begin(lane: Lane, seq: number): void {
     lane.inFlight.add(seq);
-    const work = this.#queue.work(seq).then((pauseMs) => {
-      lane.inFlight.delete(seq);
-      this.#underWay.delete(work);
-      this.#afterwards(lane, pauseMs);
-    });
+    const work = this.#queue
+      .work(seq)
+      .catch((error: unknown) => this.#rest(lane, error, seq))
+      .then(() => {
+        lane.inFlight.delete(seq);
+        this.#underWay.delete(work);
+        this.#line(lane);
+        this.#serve();
+      });
     this.#underWay.add(work);
-  }
-
-  #afterwards(lane: Lane, pauseMs: number): void {
-    if (this.#isStopped) return;
-    if (pauseMs === Infinity) {
-      // Disabled or deleted: what it had fetched ahead is left where it is, until somebody wakes it.
-      lane.ready = [];
-      if (lane.inFlight.size === 0) this.#close(lane);
-    } else if (pauseMs > 0) {
-      lane.ready = [];
-      this.#sleep(lane, pauseMs);
-    } else {
-      this.#line(lane);
-    }
-    this.#serve();
   }
 
   #rouse(lane: Lane): void {

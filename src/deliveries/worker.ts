@@ -1,17 +1,17 @@
-import type { Database } from "../database/open.ts";
+import type { Database, Writing } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
 import { type ClaimedJob, selectJob, selectNextJobs } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
 import { disable } from "../subscriptions/status.ts";
-import { selectActiveSubscriptionIds } from "../subscriptions/store.ts";
+import { selectSubscriptionIdsWithWork, selectSubscriptionById } from "../subscriptions/store.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { Lanes } from "./lanes.ts";
 import { prepare } from "./prepare.ts";
 import { type RetryRules, settle } from "./settle.ts";
 
-/** How long to leave a subscription alone after a fault of our own, a full disk for one, in milliseconds. */
+/** How long to wait after a fault of our own, a full disk for one, before the same is tried again, in milliseconds. */
 const faultPauseMs = 1_000;
 
 /** How long a stop waits for requests under way; those that it gives up are sent again after the next start. */
@@ -29,6 +29,7 @@ export class Worker {
   readonly #rules: RetryRules;
   readonly #log: Log;
   readonly #lanes: Lanes;
+  #isStopped = false;
 
   constructor(parts: { database: Database; vault: Vault; outgoing: Outgoing; rules: RetryRules; log: Log }) {
     this.#database = parts.database;
@@ -36,35 +37,33 @@ export class Worker {
     this.#outgoing = parts.outgoing;
     this.#rules = parts.rules;
     this.#log = parts.log;
-    this.#lanes = new Lanes({
-      nextJobs: (subscriptionId, limit) => selectNextJobs(this.#database.read, subscriptionId, limit),
-      work: (seq) => this.#work(seq),
-    });
+    const nextJobs = (subscriptionId: string, limit: number) =>
+      selectNextJobs(this.#database.read, subscriptionId, limit);
+    this.#lanes = new Lanes({ nextJobs, work: (seq) => this.#work(seq) }, this.#log);
     parts.database.onWork((subscriptionIds) => this.#lanes.wake(subscriptionIds));
   }
 
-  /** Looks at every active subscription: at the start, and when another process has changed the queue. */
+  /**
+   * Looks at every subscription that something waits for: at the start, and when another process has changed the queue.
+   * Where the database cannot be read it tries again until it can.
+   */
   async wakeAll(): Promise<void> {
-    this.#lanes.wake(await selectActiveSubscriptionIds(this.#database.read));
+    await this.#untilDone({}, async () => {
+      this.#lanes.wake(await selectSubscriptionIdsWithWork(this.#database.read));
+    });
   }
 
   /** Begins nothing new and waits for what is under way, for ten seconds at most. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     await this.#lanes.stop(stopWaitMs);
   }
 
-  /** One attempt at one job. Resolves to how long to leave the subscription alone, in ms. */
-  async #work(seq: number): Promise<number> {
-    try {
-      const job = await selectJob(this.#database.read, seq);
-      if (!job || job.subscription.status !== "active" || job.subscription.deletedAt !== null)
-        return Infinity;
+  /** One attempt at one job, unless it is gone or its subscription disabled or deleted by now. */
+  async #work(seq: number): Promise<void> {
+    const job = await selectJob(this.#database.read, seq);
+    if (job?.subscription.status === "active" && job.subscription.deletedAt === null)
       await this.#attempt(job);
-      return 0;
-    } catch (error) {
-      this.#log.error({ err: error, job: seq }, "delivery.failed");
-      return faultPauseMs;
-    }
   }
 
   async #attempt(job: ClaimedJob): Promise<void> {
@@ -73,7 +72,11 @@ export class Worker {
     if (!secrets) return;
     const notice = { id: job.eventId, type: job.eventType, envelope: job.envelope };
     const outcome = await attempt(this.#outgoing, subscription.url, prepare(notice, secrets, Date.now()));
-    const settled = await this.#database.write((tx) => settle(tx, job, outcome, this.#rules));
+    const endedAt = Date.now();
+    // The receiver has it: what cannot be written down yet must not be a reason to send it again.
+    const settled = await this.#untilDone({ job: job.seq }, () =>
+      this.#database.write((tx) => settle(tx, job, outcome, this.#rules, endedAt)),
+    );
     this.#log.info(
       {
         delivery: settled.attemptId,
@@ -98,11 +101,28 @@ export class Worker {
       return signingSecrets(this.#vault, subscription, Date.now());
     } catch (error) {
       if (!(error instanceof DomainError && error.code === "key_missing")) throw error;
+      await this.#database.write((tx) => disableUnreadable(tx, subscription.id, error.message));
       this.#log.error({ webhook: subscription.id, reason: error.message }, "webhook.secret_unreadable");
-      await this.#database.write((tx) =>
-        disable(tx, subscription, "webhook.auto_disabled", "parley", { reason: error.message }),
-      );
       return undefined;
     }
   }
+
+  /** Runs the step again after each fault, with a pause, until it is done or the worker is stopped. */
+  async #untilDone<Result>(about: object, step: () => Promise<Result>): Promise<Result> {
+    while (true) {
+      try {
+        return await step();
+      } catch (error) {
+        if (this.#isStopped) throw error;
+        this.#log.error({ err: error, ...about }, "delivery.held_up");
+        await Bun.sleep(faultPauseMs);
+      }
+    }
+  }
+}
+
+/** Once, however many of its jobs are under way. */
+async function disableUnreadable(tx: Writing, subscriptionId: string, reason: string): Promise<void> {
+  const row = await selectSubscriptionById(tx, subscriptionId);
+  if (row?.status === "active") await disable(tx, row, "webhook.auto_disabled", "parley", { reason });
 }

@@ -1,19 +1,41 @@
 import { watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** Bun says nothing of a change that comes within a millisecond of another; what it left out is seen this late. */
+const secondLookMs = 50;
+
 /**
  * Tells the server that works on the data folder that another process has given it something to deliver. Costs the
  * server nothing while nobody does: it is woken by the file system and asks no questions meanwhile.
+ * @throws the operating system's error when the folder cannot be written.
  */
 export function signalWork(dataDir: string): void {
   writeFileSync(signalFile(dataDir), "", { mode: 0o600 });
 }
 
-/** Calls `onSignal` each time another process signals work. Returns the function that ends it. */
+/** Calls `onSignal` after every signal of another process, at once and once more. Returns the function that ends it. */
 export function watchForWork(dataDir: string, onSignal: () => void): () => void {
-  signalWork(dataDir);
-  const watcher = watch(signalFile(dataDir), () => onSignal());
-  return () => watcher.close();
+  let secondLook: Timer | undefined;
+  let watcher = begin();
+
+  function begin() {
+    signalWork(dataDir);
+    return watch(signalFile(dataDir), (change) => {
+      // The file itself is gone or another one: what happens to that one is not told here.
+      if (change === "rename") {
+        watcher.close();
+        watcher = begin();
+      }
+      onSignal();
+      clearTimeout(secondLook);
+      secondLook = setTimeout(onSignal, secondLookMs);
+    });
+  }
+
+  return () => {
+    clearTimeout(secondLook);
+    watcher.close();
+  };
 }
 
 function signalFile(dataDir: string): string {

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNull, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
 import { events, jobs, subscriptions } from "../database/schema.ts";
@@ -23,17 +23,26 @@ export async function enqueue(
   await insert(tx).execute(job);
 }
 
+// Names only what `selectJob` finds: the worker must not be given the same job for ever.
 const due = prepared((db) =>
   db
     .select({ seq: jobs.seq, dueAt: jobs.dueAt })
     .from(jobs)
-    .where(eq(jobs.subscriptionId, sql.placeholder("subscriptionId")))
+    .innerJoin(events, eq(events.id, jobs.eventId))
+    .innerJoin(subscriptions, eq(subscriptions.id, jobs.subscriptionId))
+    .where(
+      and(
+        eq(jobs.subscriptionId, sql.placeholder("subscriptionId")),
+        eq(subscriptions.status, "active"),
+        isNull(subscriptions.deletedAt),
+      ),
+    )
     .orderBy(asc(jobs.dueAt), asc(jobs.seq))
     .limit(sql.placeholder("limit"))
     .prepare(),
 );
 
-/** The subscription's next jobs, those due first at the front, at most `limit`. */
+/** The subscription's next jobs, those due first at the front, at most `limit`; none while it is disabled or deleted. */
 export async function selectNextJobs(
   db: Reading,
   subscriptionId: string,
@@ -95,7 +104,11 @@ export async function updateJob(tx: Writing, seq: number, attempts: number, dueA
 
 /** Takes at most `limit` jobs of the subscription out of the queue; how many it took. */
 export async function deleteJobs(tx: Writing, subscriptionId: string, limit: number): Promise<number> {
-  const doomed = tx.select({ seq: jobs.seq }).from(jobs).where(eq(jobs.subscriptionId, subscriptionId)).limit(limit);
+  const doomed = tx
+    .select({ seq: jobs.seq })
+    .from(jobs)
+    .where(eq(jobs.subscriptionId, subscriptionId))
+    .limit(limit);
   const gone = await tx
     .delete(jobs)
     .where(sql`${jobs.seq} in ${doomed}`)
@@ -113,6 +126,9 @@ export async function hastenJobs(tx: Writing, subscriptionId: string, now: numbe
 
 /** Which of the events still wait to go to somebody. */
 export async function selectQueuedEventIds(db: Reading, eventIds: string[]): Promise<string[]> {
-  const rows = await db.selectDistinct({ eventId: jobs.eventId }).from(jobs).where(inArray(jobs.eventId, eventIds));
+  const rows = await db
+    .selectDistinct({ eventId: jobs.eventId })
+    .from(jobs)
+    .where(inArray(jobs.eventId, eventIds));
   return rows.map(({ eventId }) => eventId);
 }

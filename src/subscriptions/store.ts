@@ -41,12 +41,12 @@ export async function selectSubscriptions(db: Reading, teamId: string): Promise<
     .orderBy(desc(subscriptions.createdAt), desc(subscriptions.id));
 }
 
-/** Every active subscription of the workspace: those that the worker serves. */
-export async function selectActiveSubscriptionIds(db: Reading): Promise<string[]> {
+/** The active subscriptions of the workspace that something waits for. */
+export async function selectSubscriptionIdsWithWork(db: Reading): Promise<string[]> {
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(and(eq(subscriptions.status, "active"), isNull(subscriptions.deletedAt)));
+    .where(and(eq(subscriptions.status, "active"), isNull(subscriptions.deletedAt), hasJobs(db)));
   return rows.map(({ id }) => id);
 }
 
@@ -55,13 +55,12 @@ export async function selectDeletedSubscriptionIds(db: Reading): Promise<string[
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(
-      and(
-        isNotNull(subscriptions.deletedAt),
-        exists(db.select({ seq: jobs.seq }).from(jobs).where(eq(jobs.subscriptionId, subscriptions.id))),
-      ),
-    );
+    .where(and(isNotNull(subscriptions.deletedAt), hasJobs(db)));
   return rows.map(({ id }) => id);
+}
+
+function hasJobs(db: Reading) {
+  return exists(db.select({ seq: jobs.seq }).from(jobs).where(eq(jobs.subscriptionId, subscriptions.id)));
 }
 
 export async function updateSubscription(

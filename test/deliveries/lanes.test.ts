@@ -1,0 +1,312 @@
+import { describe, expect, test } from "bun:test";
+import { until } from "../support/conditions.ts";
+import { MemoryQueue } from "./memory-queue.ts";
+
+/** Until everything that needs no time has happened. */
+async function settled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+const names = (count: number, prefix = "s") =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+describe("turns", () => {
+  test("go round: each subscription has one job sent before any has its second", async () => {
+    const queue = new MemoryQueue();
+    for (const name of ["a", "b", "c"]) queue.add(name, 3);
+    queue.lanes.wake(["a", "b", "c"]);
+    await settled();
+    expect(queue.begun).toEqual(["a", "b", "c", "a", "b", "c", "a", "b", "c"]);
+  });
+
+  test("take the jobs of a subscription in the order in which they are due", async () => {
+    const queue = new MemoryQueue();
+    const now = Date.now();
+    const [late] = queue.add("a", 1, now - 10);
+    const [first] = queue.add("a", 1, now - 1_000);
+    const [middle] = queue.add("a", 1, now - 500);
+    queue.lanes.wake(["a"]);
+    await settled();
+    expect([...queue.underWay.keys()]).toEqual([first, middle, late] as number[]);
+  });
+
+  test("go on with what is left each time an attempt ends, until nothing is", async () => {
+    const queue = new MemoryQueue();
+    queue.add("a", 70);
+    queue.lanes.wake(["a"]);
+    await settled();
+    for (let ended = 0; ended < 70; ended++) {
+      queue.end("a");
+      await settled();
+    }
+    expect(queue.begun).toHaveLength(70);
+    expect(queue.jobs.get("a")).toEqual([]);
+  });
+});
+
+describe("a subscription's share", () => {
+  test("is 20 attempts at once while it is alone", async () => {
+    const queue = new MemoryQueue();
+    queue.add("a", 50);
+    queue.lanes.wake(["a"]);
+    await settled();
+    expect(queue.count("a")).toBe(20);
+  });
+
+  test("shrinks as others ask, and what is under way is let finish", async () => {
+    const queue = new MemoryQueue();
+    const all = names(40);
+    for (const name of all) queue.add(name, 50);
+    queue.lanes.wake(["s0"]);
+    await settled();
+    expect(queue.count("s0")).toBe(20);
+
+    queue.lanes.wake(all);
+    await settled();
+    for (const name of all.slice(1)) expect(queue.count(name)).toBeWithin(4, 6);
+    for (let ended = 0; ended < 30; ended++) {
+      queue.end("s0");
+      await settled();
+    }
+    expect(queue.count("s0")).toBe(5);
+  });
+
+  test("is never less than one, however many ask", async () => {
+    const queue = new MemoryQueue();
+    const all = names(390);
+    for (const name of all) queue.add(name, 2);
+    queue.lanes.wake(all);
+    await settled();
+    expect(all.map((name) => queue.count(name))).toEqual(all.map(() => 1));
+  });
+
+  test("is not taken up by one whose next job is due later", async () => {
+    const queue = new MemoryQueue();
+    const asleep = names(100, "asleep");
+    for (const name of asleep) queue.add(name, 1, Date.now() + 3_600_000);
+    queue.add("a", 50);
+    queue.lanes.wake([...asleep, "a"]);
+    await settled();
+    expect(queue.count("a")).toBe(20);
+    await queue.lanes.stop(0);
+  });
+});
+
+describe("an endpoint that hangs", () => {
+  test("delays nobody else", async () => {
+    const queue = new MemoryQueue();
+    queue.add("hangs", 1_000);
+    queue.add("answers", 100);
+    queue.lanes.wake(["hangs", "answers"]);
+    await settled();
+    for (let ended = 0; ended < 100; ended++) {
+      queue.end("answers");
+      await settled();
+    }
+    expect(queue.jobs.get("answers")).toEqual([]);
+    expect(queue.count("hangs")).toBe(20);
+  });
+
+  test("delays nobody even when as many hang as fill all places between them", async () => {
+    const queue = new MemoryQueue();
+    const hanging = names(10, "hangs");
+    for (const name of hanging) queue.add(name, 100);
+    queue.lanes.wake(hanging);
+    await settled();
+    expect(queue.underWay.size).toBe(200);
+
+    queue.add("answers", 5);
+    queue.lanes.wake(["answers"]);
+    for (let ended = 0; ended < 5; ended++) {
+      await settled();
+      queue.end("answers");
+    }
+    await settled();
+    expect(queue.jobs.get("answers")).toEqual([]);
+  });
+
+  test("sends no more than 400 requests at once with all of its kind, and those after them have their turn", async () => {
+    const queue = new MemoryQueue();
+    const hanging = names(450, "hangs");
+    for (const name of hanging) queue.add(name, 1);
+    queue.lanes.wake(hanging);
+    await settled();
+    expect(queue.underWay.size).toBe(400);
+    for (let ended = 0; ended < 50; ended++) queue.end(`hangs${ended}`);
+    await settled();
+    expect(new Set(queue.begun).size).toBe(450);
+  });
+});
+
+describe("a job that is due later", () => {
+  test("is sent when its time has come, not before, and nothing is asked meanwhile", async () => {
+    const queue = new MemoryQueue();
+    const dueAt = Date.now() + 60;
+    queue.add("a", 1, dueAt);
+    queue.lanes.wake(["a"]);
+    await settled();
+    expect([queue.begun, queue.asked.get("a")]).toEqual([[], 1]);
+    await until("it is sent", () => queue.count("a") === 1);
+    expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
+    expect(queue.asked.get("a")).toBeLessThanOrEqual(3);
+  });
+
+  test("does not keep back one that is due now, nor is it forgotten over it", async () => {
+    const queue = new MemoryQueue();
+    queue.add("a", 1, Date.now() + 40);
+    queue.lanes.wake(["a"]);
+    await settled();
+    queue.add("a");
+    queue.lanes.wake(["a"]);
+    await settled();
+    expect(queue.begun).toHaveLength(1);
+    queue.end("a");
+    await until("the later one is sent too", () => queue.begun.length === 2);
+  });
+
+  test("may be due in more time than a timer can be set for", async () => {
+    const queue = new MemoryQueue();
+    queue.add("far", 1, Date.now() + 100 * 24 * 3_600_000);
+    queue.add("near", 1, Date.now() + 20);
+    queue.lanes.wake(["far", "near"]);
+    await until("the near one is sent", () => queue.count("near") === 1);
+    expect([queue.count("far"), queue.asked.get("far")]).toEqual([0, 1]);
+    await queue.lanes.stop(0);
+  });
+});
+
+describe("a wake", () => {
+  test("in the middle of a look that finds nothing leads to another look", async () => {
+    const queue = new MemoryQueue();
+    queue.onLook = () => {
+      queue.onLook = () => {};
+      queue.add("a");
+      queue.lanes.wake(["a"]);
+    };
+    queue.lanes.wake(["a"]);
+    await settled();
+    expect(queue.count("a")).toBe(1);
+  });
+
+  test("while its jobs are under way sends none of them a second time", async () => {
+    const queue = new MemoryQueue();
+    queue.add("a", 3);
+    for (let wakes = 0; wakes < 5; wakes++) {
+      queue.lanes.wake(["a", "a"]);
+      await settled();
+    }
+    expect(queue.begun).toHaveLength(3);
+  });
+
+  test("for a subscription that nothing waits for costs one look and leaves nothing behind", async () => {
+    const queue = new MemoryQueue();
+    const idle = names(1_000, "idle");
+    queue.lanes.wake(idle);
+    await settled();
+    expect([...queue.asked.values()]).toEqual(idle.map(() => 1));
+    queue.add("a", 50);
+    queue.lanes.wake(["a"]);
+    await settled();
+    expect(queue.count("a")).toBe(20);
+  });
+});
+
+describe("jobs that were dropped after they had been fetched", () => {
+  test("do not hide the new ones behind them", async () => {
+    const queue = new MemoryQueue();
+    const [first, ...others] = queue.add("a", 30);
+    queue.lanes.wake(["a"]);
+    await settled();
+    for (const seq of others) if (!queue.underWay.has(seq)) queue.drop(seq);
+    const [fresh] = queue.add("a");
+    queue.lanes.wake(["a"]);
+    await settled();
+    queue.underWay.get(first as number)?.end();
+    await settled();
+    expect(queue.underWay.has(fresh as number)).toBe(true);
+  });
+});
+
+describe("a fault of the queue", () => {
+  test("while it is asked for jobs makes that subscription wait a second, and no other", async () => {
+    const queue = new MemoryQueue();
+    queue.add("a");
+    queue.add("b");
+    queue.onLook = (subscription) => {
+      if (subscription === "a") throw new Error("the disk cannot be read");
+    };
+    queue.lanes.wake(["a", "b"]);
+    await settled();
+    queue.lanes.wake(["a"]);
+    await settled();
+    expect([queue.begun, queue.asked.get("a")]).toEqual([["b"], 1]);
+
+    queue.onLook = () => {};
+    await until("it is asked again", () => queue.count("a") === 1);
+  });
+
+  test("at one job lets that subscription rest, whatever wakes it, and leaves the program to the others", async () => {
+    const queue = new MemoryQueue();
+    const [broken] = queue.add("a", 2);
+    queue.add("b", 2);
+    const work = queue.work.bind(queue);
+    let tries = 0;
+    queue.work = async (seq) => {
+      if (seq === broken && ++tries === 1) throw new Error("the disk cannot be read");
+      await work(seq);
+    };
+    queue.lanes.wake(["a", "b"]);
+    queue.lanes.wake(["a"]);
+    await settled();
+    queue.lanes.wake(["a"]);
+    await settled();
+    expect([tries, queue.count("b")]).toEqual([1, 2]);
+
+    await until("it is tried again", () => queue.underWay.has(broken as number));
+    expect([tries, queue.count("a")]).toEqual([2, 2]);
+  });
+});
+
+describe("a stop", () => {
+  test("begins nothing new and waits for what is under way", async () => {
+    const queue = new MemoryQueue();
+    queue.add("a", 30);
+    queue.add("later", 1, Date.now() + 20);
+    queue.lanes.wake(["a", "later"]);
+    await settled();
+    let isStopped = false;
+    const stopping = queue.lanes.stop(60_000).then(() => (isStopped = true));
+    queue.lanes.wake(["a", "b"]);
+    for (let ended = 0; ended < 20; ended++) {
+      expect(isStopped).toBe(false);
+      queue.end("a");
+      await settled();
+    }
+    await stopping;
+    expect(queue.begun).toHaveLength(20);
+  });
+
+  test("gives up what is still under way after the time that it was given", async () => {
+    const queue = new MemoryQueue();
+    queue.add("hangs");
+    queue.lanes.wake(["hangs"]);
+    await settled();
+    const startedAt = performance.now();
+    await queue.lanes.stop(30);
+    expect(performance.now() - startedAt).toBeWithin(29, 5_000);
+    expect(queue.count("hangs")).toBe(1);
+  });
+
+  test("in the middle of a look begins nothing of what that finds", async () => {
+    const queue = new MemoryQueue();
+    queue.add("a", 1);
+    let stopping: Promise<void> | undefined;
+    queue.onLook = () => {
+      stopping = queue.lanes.stop(60_000);
+    };
+    queue.lanes.wake(["a"]);
+    await settled();
+    await stopping;
+    expect(queue.begun).toEqual([]);
+  });
+});
