@@ -25,7 +25,8 @@ let switchedOff: Stage;
 let oneAMinute: Stage;
 
 beforeAll(async () => {
-  stage = await startStage();
+  // A subscription needs an address that exists: one of this machine does for routes that send nothing.
+  stage = await startStage({ WEBHOOKS_BLOCK_PRIVATE_URLS: "false" });
   switchedOff = await startStage({ INTEGRATIONS_ENABLED: "false" });
   oneAMinute = await startStage({ INTEGRATIONS_API_RATE_LIMIT: "1" });
 });
@@ -83,14 +84,24 @@ describe("a request with two faults", () => {
 });
 
 describe.each(restRoutes)("$method $path", (route) => {
-  /** A channel and message that the admin may do everything with, and somebody to add or remove. */
+  /** A channel, message and subscription that the admin may do everything with, and somebody to add or remove. */
   async function stageFor(): Promise<Record<string, string>> {
     const { cast, workspace } = stage;
     const channel = await workspace.channel(cast.admin, `for ${Bun.randomUUIDv7()}`, "private");
     const { id: message } = await workspace.message(channel, cast.admin);
     const user = await workspace.person(cast.teamId, "Newcomer");
     if (route.method === "DELETE") await workspace.join(channel, user);
-    return { channel: channel.id, message, user: user.id, emoji: "👍" };
+    const parameters = { channel: channel.id, message, user: user.id, emoji: "👍" };
+    if (!route.path.includes("{subscription}")) return parameters;
+    const created = await (
+      await stage.as(cast.admin)
+    ).post<{ data: { id: string } }>("/webhooks", {
+      name: "receiver",
+      url: "http://127.0.0.1:9/",
+      events: ["message.deleted"],
+      channel_ids: [channel.id],
+    });
+    return { ...parameters, subscription: created.json.data.id };
   }
 
   test(`needs ${route.scope} and nothing else`, async () => {
@@ -113,7 +124,9 @@ describe.each(restRoutes)("$method $path", (route) => {
   test("answers 404 for an id that is no uuid, whatever the body", async () => {
     const parameters = await stageFor();
     const admin = await stage.as(stage.cast.admin);
-    for (const name of ["channel", "message", "user"].filter((part) => route.path.includes(`{${part}}`))) {
+    for (const name of ["channel", "message", "user", "subscription"].filter((part) =>
+      route.path.includes(`{${part}}`),
+    )) {
       for (const id of ["1", "general", `${parameters[name]}0`, "%00", "0".repeat(36)]) {
         const address = addressOf(route, { ...parameters, [name]: id });
         const { status } = await admin.send(route.method, address, route.body && '{"broken"');

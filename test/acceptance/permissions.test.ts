@@ -76,7 +76,7 @@ let stage: Stage;
 let clients: Record<Subject, ApiClient>;
 
 beforeAll(async () => {
-  stage = await startStage();
+  stage = await startStage({ WEBHOOKS_BLOCK_PRIVATE_URLS: "false" });
   const entries = subjects.map(async (name) => [name, await stage.as(stage.cast[name])] as const);
   clients = Object.fromEntries(await Promise.all(entries)) as typeof clients;
 });
@@ -140,5 +140,27 @@ describe("what must not be known to exist", () => {
       await clients.bot.del(`${address}/reactions/%F0%9F%91%8D`),
     ];
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
+  });
+});
+
+describe("a webhook subscription", () => {
+  test("is there for every subject of its team, bots in no channel too, and for nobody of another", async () => {
+    const input = { name: "receiver", url: "http://127.0.0.1:9/", events: ["message.deleted"] };
+    const created = await clients.bot.post<{ data: { id: string }; secret: string }>("/webhooks", input);
+    expect(created.status).toBe(201);
+    const address = `/webhooks/${created.json.data.id}`;
+    for (const subject of ["idleBot", "member", "stranger", "admin", "owner"] as const) {
+      const list = await clients[subject].get<{ data: Array<{ id: string }> }>("/webhooks");
+      expect(list.json.data.map(({ id }) => id)).toEqual([created.json.data.id]);
+      const shown = await clients[subject].get(address);
+      expect([shown.status, shown.text.includes(created.json.secret)]).toEqual([200, false]);
+    }
+    for (const subject of ["outsider", "outsiderBot"] as const) {
+      expect((await clients[subject].get("/webhooks")).json as unknown).toEqual({ data: [] });
+      expect((await clients[subject].get(address)).status).toBe(404);
+      expect((await clients[subject].del(address)).status).toBe(404);
+    }
+    expect((await clients.member.del(address)).status).toBe(204);
+    expect((await clients.bot.get(address)).status).toBe(404);
   });
 });

@@ -11,7 +11,7 @@ export type RestRoute = {
 
 const message = "/channels/{channel}/messages/{message}";
 
-/** The routes for channels, messages, reactions and members, in the order of the specification. */
+/** Every route under `/api/v1`, in the order of the specification. */
 export const restRoutes: readonly RestRoute[] = [
   { method: "GET", path: "/channels", scope: "channels:read", success: 200 },
   {
@@ -45,6 +45,16 @@ export const restRoutes: readonly RestRoute[] = [
     success: 201,
   },
   { method: "DELETE", path: "/channels/{channel}/members/{user}", scope: "members:write", success: 204 },
+  { method: "GET", path: "/webhooks", scope: "webhooks:read", success: 200 },
+  {
+    method: "POST",
+    path: "/webhooks",
+    scope: "webhooks:write",
+    body: { name: "receiver", url: "http://127.0.0.1:9/", events: ["message.deleted"] },
+    success: 201,
+  },
+  { method: "GET", path: "/webhooks/{subscription}", scope: "webhooks:read", success: 200 },
+  { method: "DELETE", path: "/webhooks/{subscription}", scope: "webhooks:write", success: 204 },
 ];
 
 /** The route's address with its parameters filled in; an emoji is encoded. */
