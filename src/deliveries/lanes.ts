@@ -1,13 +1,16 @@
 import type { Log } from "../log.ts";
 
-/** How many attempts run at once, over all subscriptions. */
-const concurrencyMax = 200;
+/**
+ * How many attempts run at once, over all subscriptions. With the reserve it stays below 256: so many requests Bun has
+ * under way in one process, and those beyond would wait while their time runs.
+ */
+const concurrencyMax = 120;
 
 /** How many of them one subscription can have, while no others ask for their share. */
 const laneConcurrencyMax = 20;
 
 /** So many more may run, each the only one of its subscription: endpoints that all hang at once leave these free. */
-const reserve = 200;
+const reserve = 120;
 
 /** How long a lane is left alone after a fault of our own, an unreadable file for one, in milliseconds. */
 const faultPauseMs = 1_000;
