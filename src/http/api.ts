@@ -24,7 +24,7 @@ export type ApiContext = {
   baseUrl: () => string;
 };
 
-/** Every route under `/api/v1`. Its type is what a typed client is made from. */
+/** Every route under `/api/v1`. */
 export function apiRoutes(context: ApiContext) {
   // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
   return new Elysia({ prefix: "/api/v1", normalize: false, handler: { standardHostname: false } })
@@ -36,4 +36,32 @@ export function apiRoutes(context: ApiContext) {
     .use(subscriptionRoutes(context));
 }
 
-export type ApiRoutes = ReturnType<typeof apiRoutes>;
+/** What a typed client is made from: the type of the routes, with the answers that they give. */
+export type ApiRoutes =
+  ReturnType<typeof apiRoutes> extends Elysia<
+    infer Prefix,
+    infer Singleton,
+    infer Definitions,
+    infer Metadata,
+    infer Routes,
+    infer Ephemeral,
+    infer Volatile
+  >
+    ? Elysia<Prefix, Singleton, Definitions, Metadata, AsAnswered<Routes>, Ephemeral, Volatile>
+    : never;
+
+/**
+ * Elysia gives every route that has a schema a 422 of its own, for what its validation refuses. Ours refuses nothing,
+ * because the schemas that it is given let everything through (see `contract`), so only a declared 422 is left.
+ */
+type AsAnswered<Routes> = {
+  [Key in keyof Routes]: Routes[Key] extends { response: infer Answers }
+    ? Omit<Routes[Key], "response"> & { response: WithoutOwn422<Answers> }
+    : AsAnswered<Routes[Key]>;
+};
+
+type WithoutOwn422<Answers> = {
+  [
+    Status in keyof Answers as Answers[Status] extends { type: "validation" } ? never : Status
+  ]: Answers[Status];
+};

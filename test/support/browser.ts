@@ -74,11 +74,11 @@ export class BrowserPage implements AsyncDisposable {
     await this.#close();
   }
 
-  #receive({ id, method, params, ...outcome }: Message): void {
+  #receive({ id, method, params = {}, ...outcome }: Message): void {
     if (id !== undefined) this.#calls.get(id)?.(outcome);
-    if (method === "Network.requestWillBeSent") this.requested.push((params?.request as { url: string }).url);
-    if (method === "Log.entryAdded") this.complaints.push((params?.entry as { text: string }).text);
-    if (method === "Runtime.exceptionThrown") this.complaints.push(JSON.stringify(params?.exceptionDetails));
+    if (method === "Network.requestWillBeSent") this.requested.push((params.request as { url: string }).url);
+    if (method === "Log.entryAdded") this.complaints.push((params.entry as { text: string }).text);
+    if (method === "Runtime.exceptionThrown") this.complaints.push(JSON.stringify(params.exceptionDetails));
   }
 }
 
