@@ -68,7 +68,7 @@ describe("a subscription's share", () => {
       queue.end("s0");
       await settled();
     }
-    expect(queue.count("s0")).toBe(5);
+    expect(queue.count("s0")).toBe(3);
   });
 
   test("is never less than one, however many ask", async () => {
