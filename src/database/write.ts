@@ -49,16 +49,23 @@ export class WriteQueue {
     return new Promise((resolve) => this.#whenDrained.push(resolve));
   }
 
-  // A macrotask, so that every request that the event loop has at hand joins the batch.
+  // A macrotask, so that every request that the event loop has at hand joins the batch. What fails here is no caller's
+  // fault and would leave all of them waiting; Bun keeps quiet about it, so the program is ended in so many words.
   #runSoon(): void {
-    setImmediate(() => void this.#run());
+    setImmediate(() => void this.#run().catch(reportError));
   }
 
   async #run(): Promise<void> {
     const batch = this.#waiting.slice(0, callsPerCommit);
     this.#waiting = this.#waiting.slice(callsPerCommit);
-    await this.#commitTogether(batch);
+    try {
+      await this.#commitTogether(batch);
+    } finally {
+      this.#goOn();
+    }
+  }
 
+  #goOn(): void {
     if (this.#waiting.length > 0) return this.#runSoon();
     this.#isRunning = false;
     for (const tell of this.#whenDrained.splice(0)) tell();

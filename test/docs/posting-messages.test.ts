@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import type { Message } from "../../src/messages/schemas.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import type { ApiClient } from "../support/client.ts";
@@ -54,7 +55,7 @@ async function newestAfter(command: string[], code: string, extra: Record<string
     stderr: "pipe",
   });
   expect(await child.exited).toBe(0);
-  const page = await reader.get(messagesPath);
+  const page = await reader.get<{ data: Message[] }>(messagesPath);
   return page.json.data[0];
 }
 
