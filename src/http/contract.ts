@@ -28,10 +28,10 @@ export function parameterContract<S extends TObject>(schema: S): TUnsafe<Static<
 }
 
 /** The body of every refusal but 422 (specification part 2). */
-export const ErrorBody = Type.Object({ message: Type.String() });
+const ErrorBody = Type.Object({ message: Type.String() });
 
 /** The body of 422: messages by field. */
-export const ValidationErrorBody = Type.Object({
+const ValidationErrorBody = Type.Object({
   message: Type.String(),
   errors: Type.Record(Type.String(), Type.Array(Type.String())),
 });

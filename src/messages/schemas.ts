@@ -64,7 +64,7 @@ export type MessageEdit = Static<typeof MessageEdit>;
 export const MessagesQuery = Type.Object({ page: Type.Optional(PageNumber()) });
 
 /** Where a page stands in its collection (specification part 2, pagination). */
-export const PageLinks = Type.Object(
+const PageLinks = Type.Object(
   {
     first: Nullable(Type.String()),
     last: Nullable(Type.String()),
@@ -73,7 +73,7 @@ export const PageLinks = Type.Object(
   },
   { $id: "PageLinks" },
 );
-export const PageMeta = Type.Object(
+const PageMeta = Type.Object(
   {
     current_page: Type.Integer(),
     from: Nullable(Type.Integer()),
