@@ -8,11 +8,12 @@ const lookUpMs = 5_000;
 /**
  * Judges the address of a new subscription by the public-address rule (specification part 6, rule 4). Returns errors by
  * field, none when it is fine. One message for every reason: the detail would tell a stranger what the network looks
- * like from the inside, so it stands in the log only.
+ * like from the inside, so it stands in the log only. A name that does not resolve at this moment breaks no rule: its
+ * DNS may not be set up yet or be out of order, and every delivery looks again.
  */
 export async function refusalOfUrl(url: string, guard: AddressGuard, log: Log): Promise<FieldErrors> {
   const vetted = await vet(url, guard, lookUpMs);
-  if (vetted.ok) return {};
+  if (vetted.ok || vetted.reason === "unresolvable") return {};
   log.warn({ detail: vetted.detail }, "webhook.url_refused");
   return { url: ["The url field must be a publicly reachable http or https address."] };
 }

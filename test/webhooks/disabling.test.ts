@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ChannelRow } from "../../src/channels/store.ts";
+import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";
+import { until } from "../support/conditions.ts";
+import { type Answering, statuses } from "../support/receiver.ts";
+import { actor } from "../support/workspace.ts";
+import { type Listener, startWebhookStage, type WebhookStage } from "./webhook-stage.ts";
+
+const disableAfter = 4;
+/** Long enough that a retry never comes about by itself within a test. */
+const backoffBase = "600";
+
+let stage: WebhookStage;
+beforeAll(async () => {
+  stage = await startWebhookStage({
+    WEBHOOKS_BACKOFF_BASE: backoffBase,
+    WEBHOOKS_DISABLE_AFTER: String(disableAfter),
+    WEBHOOKS_MAX_ATTEMPTS: "3",
+  });
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+async function listenTo(answer?: Answering): Promise<Listener & { channel: ChannelRow }> {
+  const channel = await stage.channel();
+  const listener = await stage.listen({ events: ["message.created"], channel_ids: [channel.id] }, answer);
+  return Object.assign(listener, { channel });
+}
+
+/** Posts a message and waits until its first attempt is in the log. */
+async function attempt(
+  { channel, subscription }: Listener & { channel: ChannelRow },
+  body: string,
+): Promise<void> {
+  const before = (await stage.shown(subscription)).deliveries.length;
+  await stage.post(channel, body);
+  await until(
+    "the attempt is logged",
+    async () => (await stage.shown(subscription)).deliveries.length > before,
+  );
+}
+
+async function disable({ id }: { id: string }): Promise<void> {
+  await stage.database.write((tx) => disableSubscription(tx, stage.team.id, id, actor));
+}
+
+async function enable({ id }: { id: string }, discardPending = false) {
+  return await enableSubscription(stage.database, stage.team.id, id, { discardPending }, actor);
+}
+
+async function bodiesAt(listener: Listener): Promise<string[]> {
+  return (await listener.delivered()).map(({ data }) => String(data.body)).sort();
+}
+
+/** The audit entries that name the subscription, newest first. */
+async function auditOf({ id }: { id: string }, action: string) {
+  return (await stage.audit(action)).filter(({ target }) => target === `webhook:${id}`);
+}
+
+describe("after so many failed attempts in a row a subscription", () => {
+  test("is disabled, with the time of it and an entry in the audit log by the service itself", async () => {
+    await using listener = await listenTo(statuses(500));
+    const { subscription } = listener;
+    for (const body of ["1", "2", "3"]) await attempt(listener, body);
+    expect(await stage.shown(subscription)).toMatchObject({
+      status: "active",
+      disabled_at: null,
+      consecutive_failures: 3,
+    });
+    const before = Date.now();
+    await attempt(listener, "4");
+    const shown = await stage.shown(subscription);
+    expect(shown).toMatchObject({ status: "disabled", consecutive_failures: 4 });
+    expect(Date.parse(shown.disabled_at ?? "")).toBeWithin(before, Date.now() + 1);
+    const [entry, ...others] = await auditOf(subscription, "webhook.auto_disabled");
+    expect(others).toEqual([]);
+    expect(entry).toMatchObject({ actor: "parley", details: { name: "test", consecutive_failures: 4 } });
+  });
+
+  test("is sent nothing further: neither what waits nor what happens then", async () => {
+    await using listener = await listenTo(statuses(500));
+    for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
+    await using other = await stage.listen({ channel_ids: [listener.channel.id] });
+    await stage.post(listener.channel, "5");
+    expect(await bodiesAt(other)).toEqual(["5"]);
+    expect(stage.queued(listener.subscription)).toBe(4);
+    expect(listener.receiver.requests).toHaveLength(4);
+  });
+
+  test("stays active when there was a success in between", async () => {
+    await using listener = await listenTo(statuses(500, 500, 500, 200, 500, 500, 500));
+    for (const body of ["1", "2", "3", "4", "5", "6", "7"]) await attempt(listener, body);
+    expect(await stage.shown(listener.subscription)).toMatchObject({
+      status: "active",
+      consecutive_failures: 3,
+    });
+  });
+
+  test("is disabled once, however many attempts fail at the same moment", async () => {
+    const release = Promise.withResolvers<void>();
+    await using listener = await listenTo(async () => {
+      await release.promise;
+      return new Response(null, { status: 500 });
+    });
+    for (let nth = 0; nth < 8; nth++) await stage.post(listener.channel, `message ${nth}`);
+    await listener.receiver.received(8);
+    release.resolve();
+    const { subscription } = listener;
+    const isLogged = async () => (await stage.shown(subscription)).deliveries.length === 8;
+    await until("all are logged", isLogged);
+    expect(await stage.shown(subscription)).toMatchObject({ status: "disabled", consecutive_failures: 8 });
+    expect(await auditOf(subscription, "webhook.auto_disabled")).toHaveLength(1);
+  });
+});
+
+describe("enabling", () => {
+  test("clears the streak and sends at once what waited, though its turn was hours away", async () => {
+    await using listener = await listenTo(statuses(500, 500, 500, 500, 204));
+    for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
+    const enabled = await enable(listener.subscription);
+    expect(enabled).toMatchObject({ status: "active", consecutive_failures: 0, disabled_at: null });
+    await listener.receiver.received(8);
+    expect(await bodiesAt(listener)).toEqual(["1", "1", "2", "2", "3", "3", "4", "4"]);
+    expect(await stage.shown(listener.subscription)).toMatchObject({
+      status: "active",
+      consecutive_failures: 0,
+    });
+    const [entry] = await auditOf(listener.subscription, "webhook.enabled");
+    expect(entry).toMatchObject({ actor, details: { name: "test" } });
+  });
+
+  test("gives what waited the attempts that it has left, and no more", async () => {
+    await using listener = await listenTo(statuses(500));
+    await attempt(listener, "only");
+    for (const nth of [2, 3]) {
+      await disable(listener.subscription);
+      await enable(listener.subscription);
+      await listener.receiver.received(nth);
+      await until(
+        "it is logged",
+        async () => (await stage.shown(listener.subscription)).deliveries.length === nth,
+      );
+    }
+    await stage.drained(listener.subscription);
+    expect(listener.receiver.requests).toHaveLength(3);
+  });
+
+  test("lets new events in again", async () => {
+    await using listener = await listenTo();
+    await disable(listener.subscription);
+    await stage.post(listener.channel, "missed");
+    await enable(listener.subscription);
+    await stage.post(listener.channel, "seen");
+    expect(await bodiesAt(listener)).toEqual(["seen"]);
+  });
+
+  test("drops what waited when it is told to", async () => {
+    await using listener = await listenTo(statuses(500, 500, 500, 500, 204));
+    for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
+    await enable(listener.subscription, true);
+    expect(stage.queued(listener.subscription)).toBe(0);
+    await stage.post(listener.channel, "new");
+    expect(await bodiesAt(listener)).toEqual(["1", "2", "3", "4", "new"]);
+    const [entry] = await auditOf(listener.subscription, "webhook.enabled");
+    expect(entry?.details).toMatchObject({ discarded: 4 });
+  });
+
+  test("an active subscription changes nothing: its streak and its waits stay", async () => {
+    await using listener = await listenTo(statuses(500));
+    await attempt(listener, "1");
+    await enable(listener.subscription);
+    expect(await stage.shown(listener.subscription)).toMatchObject({
+      status: "active",
+      consecutive_failures: 1,
+    });
+    expect(await auditOf(listener.subscription, "webhook.enabled")).toEqual([]);
+    await attempt(listener, "2");
+    expect(listener.receiver.requests).toHaveLength(2);
+  });
+});
+
+describe("disabling by hand", () => {
+  test("is audited once with who did it, and keeps what waits", async () => {
+    await using listener = await listenTo(statuses(500, 204));
+    await attempt(listener, "1");
+    await disable(listener.subscription);
+    await disable(listener.subscription);
+    const shown = await stage.shown(listener.subscription);
+    expect(shown).toMatchObject({
+      status: "disabled",
+      disabled_at: expect.any(String),
+      consecutive_failures: 1,
+    });
+    expect(stage.queued(listener.subscription)).toBe(1);
+    const entries = await auditOf(listener.subscription, "webhook.disabled");
+    expect(entries.map((entry) => entry.actor)).toEqual([actor]);
+  });
+
+  test("holds while a delivery is under way, whose answer still counts", async () => {
+    const release = Promise.withResolvers<void>();
+    await using listener = await listenTo(async () => {
+      await release.promise;
+      return new Response();
+    });
+    await stage.post(listener.channel, "under way");
+    await listener.receiver.nth(1);
+    await disable(listener.subscription);
+    release.resolve();
+    await stage.drained(listener.subscription);
+    const shown = await stage.shown(listener.subscription);
+    expect(shown).toMatchObject({
+      status: "disabled",
+      consecutive_failures: 0,
+      last_success_at: expect.any(String),
+    });
+    expect(shown.deliveries).toHaveLength(1);
+  });
+
+  test("holds over a restart, and so does what waits", async () => {
+    await using own = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: backoffBase });
+    const channel = await own.channel();
+    await using listener = await own.listen({ channel_ids: [channel.id] }, statuses(500, 204));
+    await own.post(channel, "waits");
+    await until(
+      "it is logged",
+      async () => (await own.shown(listener.subscription)).consecutive_failures === 1,
+    );
+    const { id } = listener.subscription;
+    await own.database.write((tx) => disableSubscription(tx, own.team.id, id, actor));
+    await own.restart({ WEBHOOKS_BACKOFF_BASE: backoffBase });
+    expect(await own.shown(listener.subscription)).toMatchObject({ status: "disabled" });
+    expect(own.queued(listener.subscription)).toBe(1);
+    expect(listener.receiver.requests).toHaveLength(1);
+    await enableSubscription(own.database, own.team.id, id, { discardPending: false }, actor);
+    await listener.receiver.nth(2);
+    await own.drained(listener.subscription);
+  });
+});
+
+test("deleting a subscription stops what waits for it, at once and for good", async () => {
+  await using listener = await listenTo(statuses(500, 204));
+  await attempt(listener, "1");
+  expect((await stage.api.del(`/webhooks/${listener.subscription.id}`)).status).toBe(204);
+  const { id } = listener.subscription;
+  await expect(enable(listener.subscription)).rejects.toThrow(/no such/);
+  expect((await stage.api.get(`/webhooks/${id}`)).status).toBe(404);
+  expect(listener.receiver.requests).toHaveLength(1);
+});
