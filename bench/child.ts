@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** All that a child sees of the environment, so that no setting of the one who runs this gets into the figures. */
 const path = { PATH: process.env.PATH ?? "" };
 
-/** A process that serves while it is measured. */
+/** A process that serves while it is measured; it is killed when its benchmark is over. */
 export type Child = AsyncDisposable & {
   pid: number;
   /** The first line that it wrote: where it listens. */
@@ -48,7 +48,10 @@ export async function startChild(
     rssMb: () => residentMb(child.pid),
     openFiles: () => readdirSync(`/proc/${child.pid}/fd`).length,
     stop,
-    [Symbol.asyncDispose]: stop,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await stop();
+    },
   };
 }
 

@@ -1,11 +1,14 @@
-// A receiver of webhooks in a process of its own that accepts everything. `GET /` says how much that was.
-let received = 0;
+// A receiver of webhooks in a process of its own. It accepts everything, but lets whoever posts to `/hang` wait for
+// ever. `GET /` tells how many requests it has accepted.
+let accepted = 0;
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
+  idleTimeout: 0,
   fetch(request) {
-    if (request.method === "GET") return Response.json(received);
-    received++;
+    if (request.method === "GET") return Response.json(accepted);
+    if (request.url.endsWith("/hang")) return new Promise<Response>(() => {});
+    accepted++;
     return new Response();
   },
 });

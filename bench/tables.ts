@@ -25,18 +25,24 @@ export function fillMessages({ file, teamId }: Seeded, { id }: Pick<ChannelRow, 
 }
 
 /** Queues events that are due now, in turn for each of the subscriptions. */
-export function fillJobs({ file, channel }: Seeded, subscriptionIds: string[], count: number): void {
-  fill(file, (database) => {
-    const events = "SELECT coalesce(max(seq), 0) AS last FROM events";
-    const { last } = database.query<{ last: number }, []>(events).get() ?? { last: 0 };
-    const envelope = JSON.stringify({
-      type: "message.created",
-      data: { channel_id: channel.id, body: "x".repeat(400) },
-    });
+export function fillJobs(workspace: Seeded, subscriptionIds: string[], count: number): void {
+  fill(workspace.file, (database) => addJobs(database, workspace, subscriptionIds, count));
+}
+
+/** The same through a connection that is open, while a server works on the queue. */
+export function addJobs(
+  database: Database,
+  { channel }: Seeded,
+  subscriptionIds: string[],
+  count: number,
+): void {
+  const queue = database.transaction(() => {
+    const last = lastSeq(database, "events");
+    const data = { channel_id: channel.id, body: "x".repeat(400) };
     database.run(
       `WITH RECURSIVE number(n) AS (SELECT ?1 + 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1 + ?2)
        INSERT INTO events (id, type, envelope, created_at) SELECT ${idOf("n")}, 'message.created', ?3, ?4 FROM number`,
-      [last, count, envelope, Date.now()],
+      [last, count, JSON.stringify({ type: "message.created", data }), Date.now()],
     );
     database.run(
       `INSERT INTO jobs (subscription_id, event_id, due_at)
@@ -44,17 +50,18 @@ export function fillJobs({ file, channel }: Seeded, subscriptionIds: string[], c
       [JSON.stringify(subscriptionIds), last],
     );
   });
+  if (count > 0) queue.immediate();
 }
 
 /** Adds attempts to the delivery log that were made so many days ago. */
 export function fillAttempts({ file }: Seeded, subscriptionId: string, count: number, daysAgo: number): void {
   fill(file, (database) => {
     database.run(
-      `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+      `WITH RECURSIVE number(n) AS (SELECT ?4 + 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?4 + ?1)
        INSERT INTO attempts (id, subscription_id, event_id, event_type, succeeded, is_replay, response_status,
          duration_ms, created_at)
-       SELECT ${idOf("n")}, ?2, ${idOf("n")}, 'message.created', 1, 0, 200, 12, ?3 + n FROM number`,
-      [count, subscriptionId, Date.now() - daysAgo * 86_400_000 - count],
+       SELECT ${idOf("n")}, ?2, ${idOf("n")}, 'message.created', 1, 0, 200, 12, ?3 FROM number`,
+      [count, subscriptionId, Date.now() - daysAgo * 86_400_000, lastSeq(database, "attempts")],
     );
   });
 }
@@ -76,6 +83,12 @@ export function checkAcknowledged(file: string, before: number, answered: number
   const added = countRows(file, "messages") - before;
   if (added >= answered && added <= answered + connections) return;
   throw new Error(`${answered} messages were acknowledged, and ${added} are in the database`);
+}
+
+/** The highest place that the table has ever given out. */
+function lastSeq(database: Database, table: "events" | "attempts"): number {
+  const given = database.query<{ seq: number }, [string]>("SELECT seq FROM sqlite_sequence WHERE name = ?");
+  return given.get(table)?.seq ?? 0;
 }
 
 /** Ids in the order of `n`, as those of the server are in the order of time. */

@@ -1,0 +1,69 @@
+import type { Parley } from "./parley.ts";
+import type { Seeded } from "./workspace.ts";
+
+/** A receiver in this process that notes when a message's event arrives at one of its addresses. */
+export type Arrivals = AsyncDisposable & {
+  /** The address of this name. */
+  url(name: string): string;
+  /** When the event of the message arrived there, or will, by `performance.now()`. */
+  at(name: string, messageId: string): Promise<number>;
+};
+
+/** Starts the receiver. */
+export function receiveArrivals(): Arrivals {
+  const arrivals = new Map<string, PromiseWithResolvers<number>>();
+  const arrivalOf = (key: string): PromiseWithResolvers<number> => {
+    const arrival = arrivals.get(key) ?? Promise.withResolvers<number>();
+    arrivals.set(key, arrival);
+    return arrival;
+  };
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const at = performance.now();
+      const { data } = (await request.json()) as { data: { id: string } };
+      arrivalOf(`${new URL(request.url).pathname} ${data.id}`).resolve(at);
+      return new Response();
+    },
+  });
+  return {
+    url: (name) => `${server.url.origin}/${name}`,
+    async at(name, messageId) {
+      const key = `/${name} ${messageId}`;
+      const at = await arrivalOf(key).promise;
+      arrivals.delete(key);
+      return at;
+    },
+    [Symbol.asyncDispose]: () => server.stop(true),
+  };
+}
+
+/** Posts one message; returns its id and when its 201 was here. */
+export async function postMessage(
+  { url }: Parley,
+  { token, channel }: Seeded,
+): Promise<{ id: string; answeredAt: number }> {
+  const response = await fetch(`${url}/api/v1/channels/${channel.id}/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ body: "Build 4711 of the main branch passed." }),
+  });
+  const answeredAt = performance.now();
+  const { data } = (await response.json()) as { data: { id: string } };
+  return { id: data.id, answeredAt };
+}
+
+/**
+ * How long an answer takes to get here, in milliseconds: half of the fastest of many round trips that ask for little.
+ * A commit lies by so much before its 201 is seen.
+ */
+export async function answerTripMs({ url }: Parley): Promise<number> {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 100; i++) {
+    const startedAt = performance.now();
+    await (await fetch(`${url}/healthz`)).arrayBuffer();
+    fastest = Math.min(fastest, performance.now() - startedAt);
+  }
+  return fastest / 2;
+}

@@ -1,0 +1,82 @@
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { signalWork } from "../src/jobs/signal.ts";
+import type { Figures, Scale } from "./benchmark.ts";
+import { type Child, startChild } from "./child.ts";
+import { startParley } from "./parley.ts";
+import { addJobs, countRows, fillJobs } from "./tables.ts";
+import type { Seeded } from "./workspace.ts";
+
+/** Starts a receiver in a process of its own; its first line is its address. */
+export async function startReceiver(): Promise<Child> {
+  return await startChild(["bun", join(import.meta.dir, "receiver.ts")]);
+}
+
+/** A queue of jobs that are due, and where they go. */
+export type Backlog = {
+  workspace: Seeded;
+  receiver: Child;
+  subscriptionIds: string[];
+  size: number;
+  /** Adds as many jobs as are delivered, so that the backlog keeps its size. */
+  isKeptFull?: boolean;
+};
+
+/** How long the program delivers before it is measured. */
+const warmUpMs = 1_000;
+
+/** How often a backlog is filled up. */
+const fillUpMs = 20;
+
+/**
+ * One run of delivering from a backlog by a server that has just started: attempts settled and logged per second.
+ * @throws when an attempt in the log did not reach the receiver, or one that did is not in the log.
+ */
+export async function deliver(backlog: Backlog, { seconds }: Scale): Promise<Figures> {
+  const { workspace, receiver, subscriptionIds, size } = backlog;
+  const { file } = workspace;
+  fillJobs(workspace, subscriptionIds, size - countRows(file, "jobs"));
+  const [attemptsBefore, acceptedBefore] = [countRows(file, "attempts"), await acceptedBy(receiver)];
+
+  const parley = await startParley(workspace.dataDir);
+  const stopFilling = backlog.isKeptFull ? keepFull(backlog) : () => {};
+  await Bun.sleep(warmUpMs);
+  const startedAt = performance.now();
+  const settledBefore = countRows(file, "attempts");
+  await Bun.sleep(seconds * 1000);
+  const settled = countRows(file, "attempts") - settledBefore;
+  const elapsedMs = performance.now() - startedAt;
+  const { rssMb } = parley.footprint();
+  const left = countRows(file, "jobs");
+  stopFilling();
+  await parley.stop();
+
+  const logged = countRows(file, "attempts") - attemptsBefore;
+  const accepted = (await acceptedBy(receiver)) - acceptedBefore;
+  if (logged !== accepted) throw new Error(`${accepted} deliveries arrived, and ${logged} are in the log`);
+  if (left === 0) throw new Error("the queue ran empty before the run was over");
+  return { perSecond: (settled / elapsedMs) * 1000, ...(rssMb !== undefined && { rssMb }) };
+}
+
+/** Returns the function that ends it. */
+function keepFull({ workspace, subscriptionIds }: Backlog): () => void {
+  const database = new Database(workspace.file);
+  database.run("PRAGMA busy_timeout = 5000");
+  const newest = database.query<{ seq: number }, []>("SELECT coalesce(max(seq), 0) AS seq FROM attempts");
+  let seen = newest.get()?.seq ?? 0;
+  const timer = setInterval(() => {
+    const { seq } = newest.get() ?? { seq: seen };
+    if (seq === seen) return;
+    addJobs(database, workspace, subscriptionIds, seq - seen);
+    seen = seq;
+    signalWork(workspace.dataDir);
+  }, fillUpMs);
+  return () => {
+    clearInterval(timer);
+    database.close();
+  };
+}
+
+async function acceptedBy({ firstLine }: Child): Promise<number> {
+  return (await (await fetch(firstLine)).json()) as number;
+}

@@ -1,0 +1,42 @@
+import type { Benchmark } from "../benchmark.ts";
+import { deliver, startReceiver } from "../deliveries.ts";
+import { postPinned } from "../floor.ts";
+import { seedWorkspace, subscribe } from "../workspace.ts";
+
+/** The worker's own: so many attempts run at once. */
+const concurrency = 200;
+
+/** More than can be delivered, so that the queue stays full to the end of the run. */
+const jobsPerSecondMax = 20_000;
+
+export default {
+  row: 5,
+  title: "Deliver from a full queue, settled and logged",
+  method:
+    `A server starts on a full queue of 10 subscriptions, so that it has ${concurrency} requests under way, and on one of ` +
+    "a single subscription. F3 is a loop of bare requests of the same kind to the same receiver, as many at once.",
+  goals: [{ figure: "perSecond", of: "Parley", against: "F3", atLeast: 0.6 }],
+  async start(scale, stack) {
+    const receiver = stack.use(await startReceiver());
+    const many = await seedWorkspace();
+    const one = await seedWorkspace();
+    const size = jobsPerSecondMax * (scale.seconds + 1);
+    const toMany = {
+      workspace: many,
+      receiver,
+      size,
+      subscriptionIds: await subscribe(many, receiver.firstLine, { count: 10 }),
+    };
+    const toOne = {
+      workspace: one,
+      receiver,
+      size,
+      subscriptionIds: await subscribe(one, receiver.firstLine),
+    };
+    return {
+      Parley: () => deliver(toMany, scale),
+      "Parley, one subscription": () => deliver(toOne, scale),
+      F3: () => postPinned(receiver.firstLine, concurrency, scale.seconds),
+    };
+  },
+} satisfies Benchmark;

@@ -1,0 +1,31 @@
+import type { Benchmark } from "../benchmark.ts";
+import { startReceiver } from "../deliveries.ts";
+import { startParley } from "../parley.ts";
+import { insertFloor, postMessages } from "../posts.ts";
+import { seedWorkspace, subscribe } from "../workspace.ts";
+
+export default {
+  row: 2,
+  title: "Post a message that matches one subscription",
+  method:
+    "Event and job are in the message's own commit. What is judged is that commit: the receiver does not answer, so that " +
+    "its deliveries wait. Beside it, for the whole picture, posts while one that does answer gets them at once. F2 as in row 1.",
+  goals: [{ figure: "perSecond", of: "Parley", against: "F2", atLeast: 0.4 }],
+  async start(scale, stack) {
+    const receiver = stack.use(await startReceiver());
+    const waiting = await seedWorkspace();
+    await subscribe(waiting, `${receiver.firstLine}/hang`);
+    const delivering = await seedWorkspace();
+    await subscribe(delivering, receiver.firstLine);
+    // As long as a run and more: no attempt ends meanwhile, and nothing is disabled.
+    const whileWaiting = stack.use(await startParley(waiting.dataDir, { WEBHOOKS_TIMEOUT: "300" }));
+    return {
+      Parley: () => postMessages(whileWaiting, waiting, scale),
+      "Parley, delivering": async () => {
+        await using parley = await startParley(delivering.dataDir);
+        return await postMessages(parley, delivering, scale);
+      },
+      F2: await insertFloor(scale, stack),
+    };
+  },
+} satisfies Benchmark;

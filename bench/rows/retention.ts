@@ -1,0 +1,42 @@
+import type { Benchmark, Figures, Scale } from "../benchmark.ts";
+import { startParley } from "../parley.ts";
+import { postMessages } from "../posts.ts";
+import { countRows, fillAttempts } from "../tables.ts";
+import { type Seeded, seedWorkspace } from "../workspace.ts";
+
+export default {
+  row: 15,
+  title: "Post while retention deletes 1,000,000 old attempts",
+  method:
+    "Retention begins with the server and is at work for the whole of the run, which is checked. Beside it a server " +
+    "with a log of the same size whose attempts are a day old and stay.",
+  goals: [{ figure: "p99Ms", of: "while it deletes", against: "without", atMost: 2 }],
+  async start(scale) {
+    const [old, recent] = [await seedWorkspace(), await seedWorkspace()];
+    return {
+      "while it deletes": async () => {
+        fillLog(old, scale, 60);
+        const before = countRows(old.file, "attempts");
+        const figures = await postOnce(old, scale);
+        const left = countRows(old.file, "attempts");
+        if (left === 0 || left === before)
+          throw new Error(`retention left ${left} of ${before} attempts after the run`);
+        return figures;
+      },
+      without: async () => {
+        fillLog(recent, scale, 1);
+        return await postOnce(recent, scale);
+      },
+    };
+  },
+} satisfies Benchmark;
+
+function fillLog(workspace: Seeded, scale: Scale, daysAgo: number): void {
+  const missing = scale.of(1_000_000) - countRows(workspace.file, "attempts");
+  fillAttempts(workspace, Bun.randomUUIDv7(), missing, daysAgo);
+}
+
+async function postOnce(workspace: Seeded, scale: Scale): Promise<Figures> {
+  await using parley = await startParley(workspace.dataDir);
+  return await postMessages(parley, workspace, scale);
+}
