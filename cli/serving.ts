@@ -1,5 +1,6 @@
 import type { Database } from "../src/database/open.ts";
 import { DomainError } from "../src/errors.ts";
+import type { Log } from "../src/log.ts";
 import type { Invocation, SettingFlags } from "./invocation.ts";
 
 /**
@@ -18,6 +19,7 @@ export async function serveUntilStopped(
   await invocation.inWorkspace(async (database) => {
     const stopped = stopSignal();
     const log = createLog(config.logLevel);
+    endOnFault(log);
     const { dataDir } = invocation;
     const app = await listen(() => startApp({ config, dataDir, database, log }), config);
     try {
@@ -27,6 +29,21 @@ export async function serveUntilStopped(
       await app.stop();
     }
   });
+  // A delivery that the stop gave up would keep the process alive until its own time is over.
+  process.exit();
+}
+
+/**
+ * Ends the process with status 1 on a fault that nobody catches. Bun would only print it, since the main module is still
+ * being awaited, and go on with a part of the server missing.
+ */
+function endOnFault(log: Log): void {
+  const end = (error: unknown) => {
+    log.fatal({ err: error }, "server.failed");
+    process.exit(1);
+  };
+  process.on("uncaughtException", end);
+  process.on("unhandledRejection", end);
 }
 
 async function listen<App>(

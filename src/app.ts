@@ -35,7 +35,13 @@ export type AppParts = {
  * @throws DomainError `conflict` when another server works on the data folder; the operating system's error when the
  *   address is taken.
  */
-export async function startApp({ config, dataDir, database, log, overrides = {} }: AppParts): Promise<RunningApp> {
+export async function startApp({
+  config,
+  dataDir,
+  database,
+  log,
+  overrides = {},
+}: AppParts): Promise<RunningApp> {
   const lock = holdServerLock(dataDir);
   const { ca, ...guardOverrides } = overrides;
   const vault = new Vault(findKey(dataDir, config.secretKey));
@@ -64,15 +70,19 @@ export async function startApp({ config, dataDir, database, log, overrides = {} 
   return {
     url: listening,
     async stop() {
-      await server.stop();
-      await background?.stop();
+      // Together: a client that is slow to let go must not keep the worker beginning new deliveries.
+      await Promise.all([server.stop(), background?.stop()]);
       lock.release();
       log.info("server.stopped");
     },
   };
 }
 
-type BackgroundParts = Omit<AppParts, "overrides"> & { vault: Vault; guard: AddressGuard; ca: string | undefined };
+type BackgroundParts = Omit<AppParts, "overrides"> & {
+  vault: Vault;
+  guard: AddressGuard;
+  ca: string | undefined;
+};
 
 /** What goes on beside the requests: deliveries, and the deletion of what is past its time. */
 async function startBackground({ config, dataDir, database, log, vault, guard, ca }: BackgroundParts) {

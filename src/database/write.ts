@@ -49,8 +49,8 @@ export class WriteQueue {
     return new Promise((resolve) => this.#whenDrained.push(resolve));
   }
 
-  // A macrotask, so that every request that the event loop has at hand joins the batch. What fails here is no caller's
-  // fault and would leave all of them waiting; Bun keeps quiet about it, so the program is ended in so many words.
+  // A macrotask, so that every request that the event loop has at hand joins the batch. Bun says nothing of a rejection
+  // that comes from one, and a queue that stands still must not go unnoticed.
   #runSoon(): void {
     setImmediate(() => void this.#run().catch(reportError));
   }
@@ -79,16 +79,25 @@ export class WriteQueue {
       for (const call of batch) ran.push(await this.#runAlone(call));
       this.#execute("COMMIT");
     } catch (error) {
-      if (this.#file.inTransaction) this.#execute("ROLLBACK");
       const reason = explain(error);
       for (const { reject } of batch) reject(reason);
+      if (this.#file.inTransaction) this.#execute("ROLLBACK");
       return;
     }
     for (const result of ran) {
       if (result.ok) result.call.resolve(result.value);
       else result.call.reject(result.error);
     }
-    this.#afterCommit();
+    this.#tellOfCommit();
+  }
+
+  /** A fault of whoever listens is reported on its own: the change is made, and the next ones wait to be. */
+  #tellOfCommit(): void {
+    try {
+      this.#afterCommit();
+    } catch (error) {
+      reportError(error);
+    }
   }
 
   async #runAlone(call: Call): Promise<Ran> {

@@ -267,4 +267,14 @@ describe("whoever waits for work", () => {
     await database.write((tx) => addTeam(tx, "without work"));
     expect(told).toEqual([{ ids: ["for one", "for two"], onDisk: ["one", "two"] }]);
   });
+
+  test("cannot hold up the writes, however it fails", () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "parley.db");
+    const program = join(import.meta.dir, "write-for-faulty-listener.ts");
+    const { stdout, exitCode } = Bun.spawnSync([process.execPath, program, path], { timeout: 10_000 });
+    expect(stdout.toString().split("\n")).toEqual(["reported: nobody to tell", "one", "two", ""]);
+    expect(exitCode).toBe(0);
+    expect(teamsOnDisk(path)).toEqual(["one", "two"]);
+  });
 });
