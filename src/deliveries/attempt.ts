@@ -9,6 +9,8 @@ export type Outcome = {
   status: number | null;
   /** What went wrong, in a few words without an address; null when it succeeded. */
   error: string | null;
+  /** Why it was blocked, with the address: for the server's own log and for nobody else. */
+  detail: string | null;
   /** At most the first KiB of the answer's body, as bytes. */
   responseStart: Uint8Array | null;
   /** The answer's `Retry-After`, as it came. */
@@ -34,6 +36,7 @@ export async function attempt(
   const ended = (outcome: Pick<Outcome, "kind"> & Partial<Outcome>): Outcome => ({
     status: null,
     error: null,
+    detail: null,
     responseStart: null,
     retryAfter: null,
     ...outcome,
@@ -41,7 +44,7 @@ export async function attempt(
   });
 
   const vetted = await vet(url, guard, timeoutMs);
-  if (!vetted.ok && vetted.reason === "blocked") return ended({ kind: "blocked", error: blocked });
+  if (!vetted.ok && vetted.reason === "blocked") return ended({ kind: "blocked", error: blocked, detail: vetted.detail });
   if (!vetted.ok) return ended({ kind: "unreachable", error: vetted.detail });
 
   const left = timeoutMs - (performance.now() - startedAt);

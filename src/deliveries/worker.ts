@@ -87,6 +87,7 @@ export class Worker {
         outcome: outcome.kind,
         status: outcome.status,
         error: outcome.error,
+        detail: outcome.detail,
         duration_ms: outcome.durationMs,
         next_attempt_at: settled.nextAttemptAt,
         disabled: settled.isDisabled,
@@ -124,5 +125,6 @@ export class Worker {
 /** Once, however many of its jobs are under way. */
 async function disableUnreadable(tx: Writing, subscriptionId: string, reason: string): Promise<void> {
   const row = await selectSubscriptionById(tx, subscriptionId);
-  if (row?.status === "active") await disable(tx, row, "webhook.auto_disabled", "parley", { reason });
+  if (row?.status !== "active" || row.deletedAt !== null) return;
+  await disable(tx, row, "webhook.auto_disabled", "parley", { reason });
 }

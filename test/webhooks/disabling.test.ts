@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ChannelRow } from "../../src/channels/store.ts";
-import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";
 import { until } from "../support/conditions.ts";
 import { type Answering, statuses } from "../support/receiver.ts";
 import { actor } from "../support/workspace.ts";
@@ -37,14 +36,6 @@ async function attempt(
     "the attempt is logged",
     async () => (await stage.shown(subscription)).deliveries.length > before,
   );
-}
-
-async function disable({ id }: { id: string }): Promise<void> {
-  await stage.database.write((tx) => disableSubscription(tx, stage.team.id, id, actor));
-}
-
-async function enable({ id }: { id: string }, discardPending = false) {
-  return await enableSubscription(stage.database, stage.team.id, id, { discardPending }, actor);
 }
 
 async function bodiesAt(listener: Listener): Promise<string[]> {
@@ -116,7 +107,7 @@ describe("enabling", () => {
   test("clears the streak and sends at once what waited, though its turn was hours away", async () => {
     await using listener = await listenTo(statuses(500, 500, 500, 500, 204));
     for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
-    const enabled = await enable(listener.subscription);
+    const enabled = await stage.enable(listener.subscription);
     expect(enabled).toMatchObject({ status: "active", consecutive_failures: 0, disabled_at: null });
     await listener.receiver.received(8);
     expect(await bodiesAt(listener)).toEqual(["1", "1", "2", "2", "3", "3", "4", "4"]);
@@ -132,8 +123,8 @@ describe("enabling", () => {
     await using listener = await listenTo(statuses(500));
     await attempt(listener, "only");
     for (const nth of [2, 3]) {
-      await disable(listener.subscription);
-      await enable(listener.subscription);
+      await stage.disable(listener.subscription);
+      await stage.enable(listener.subscription);
       await listener.receiver.received(nth);
       await until(
         "it is logged",
@@ -146,9 +137,9 @@ describe("enabling", () => {
 
   test("lets new events in again", async () => {
     await using listener = await listenTo();
-    await disable(listener.subscription);
+    await stage.disable(listener.subscription);
     await stage.post(listener.channel, "missed");
-    await enable(listener.subscription);
+    await stage.enable(listener.subscription);
     await stage.post(listener.channel, "seen");
     expect(await bodiesAt(listener)).toEqual(["seen"]);
   });
@@ -156,7 +147,7 @@ describe("enabling", () => {
   test("drops what waited when it is told to", async () => {
     await using listener = await listenTo(statuses(500, 500, 500, 500, 204));
     for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
-    await enable(listener.subscription, true);
+    await stage.enable(listener.subscription, true);
     expect(stage.queued(listener.subscription)).toBe(0);
     await stage.post(listener.channel, "new");
     expect(await bodiesAt(listener)).toEqual(["1", "2", "3", "4", "new"]);
@@ -167,7 +158,7 @@ describe("enabling", () => {
   test("an active subscription changes nothing: its streak and its waits stay", async () => {
     await using listener = await listenTo(statuses(500));
     await attempt(listener, "1");
-    await enable(listener.subscription);
+    await stage.enable(listener.subscription);
     expect(await stage.shown(listener.subscription)).toMatchObject({
       status: "active",
       consecutive_failures: 1,
@@ -182,8 +173,8 @@ describe("disabling by hand", () => {
   test("is audited once with who did it, and keeps what waits", async () => {
     await using listener = await listenTo(statuses(500, 204));
     await attempt(listener, "1");
-    await disable(listener.subscription);
-    await disable(listener.subscription);
+    await stage.disable(listener.subscription);
+    await stage.disable(listener.subscription);
     const shown = await stage.shown(listener.subscription);
     expect(shown).toMatchObject({
       status: "disabled",
@@ -203,7 +194,7 @@ describe("disabling by hand", () => {
     });
     await stage.post(listener.channel, "under way");
     await listener.receiver.nth(1);
-    await disable(listener.subscription);
+    await stage.disable(listener.subscription);
     release.resolve();
     await stage.drained(listener.subscription);
     const shown = await stage.shown(listener.subscription);
@@ -224,13 +215,12 @@ describe("disabling by hand", () => {
       "it is logged",
       async () => (await own.shown(listener.subscription)).consecutive_failures === 1,
     );
-    const { id } = listener.subscription;
-    await own.database.write((tx) => disableSubscription(tx, own.team.id, id, actor));
+    await own.disable(listener.subscription);
     await own.restart({ WEBHOOKS_BACKOFF_BASE: backoffBase });
     expect(await own.shown(listener.subscription)).toMatchObject({ status: "disabled" });
     expect(own.queued(listener.subscription)).toBe(1);
     expect(listener.receiver.requests).toHaveLength(1);
-    await enableSubscription(own.database, own.team.id, id, { discardPending: false }, actor);
+    await own.enable(listener.subscription);
     await listener.receiver.nth(2);
     await own.drained(listener.subscription);
   });
@@ -241,7 +231,7 @@ test("deleting a subscription stops what waits for it, at once and for good", as
   await attempt(listener, "1");
   expect((await stage.api.del(`/webhooks/${listener.subscription.id}`)).status).toBe(204);
   const { id } = listener.subscription;
-  await expect(enable(listener.subscription)).rejects.toThrow(/no such/);
+  await expect(stage.enable(listener.subscription)).rejects.toThrow(/no such/);
   expect((await stage.api.get(`/webhooks/${id}`)).status).toBe(404);
   expect(listener.receiver.requests).toHaveLength(1);
 });

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { verifyDeliverySignature } from "../../src/deliveries/signature.ts";
-import { enableSubscription, disableSubscription } from "../../src/subscriptions/status.ts";
 import { apiClient } from "../support/client.ts";
-import { actor } from "../support/workspace.ts";
 import {
   digestOf,
   envelopeOf,
@@ -105,10 +103,9 @@ describe("an event goes to the subscriptions that want it", () => {
   test("and to none that is disabled: what happens then is not made up for later", async () => {
     const channel = await stage.channel();
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
-    const { id } = listener.subscription;
-    await stage.database.write((tx) => disableSubscription(tx, stage.team.id, id, actor));
+    await stage.disable(listener.subscription);
     await stage.post(channel, "meanwhile");
-    await enableSubscription(stage.database, stage.team.id, id, { discardPending: false }, actor);
+    await stage.enable(listener.subscription);
     await stage.post(channel, "afterwards");
     expect(await bodiesAt(listener)).toEqual(["afterwards"]);
   });

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ping } from "../../src/deliveries/ping.ts";
-import { disableSubscription } from "../../src/subscriptions/status.ts";
 import { hang, statuses } from "../support/receiver.ts";
-import { actor } from "../support/workspace.ts";
 import { digestOf, envelopeOf, signatureOf, startWebhookStage, type WebhookStage } from "./webhook-stage.ts";
 
 let stage: WebhookStage;
@@ -56,8 +54,7 @@ describe("a ping", () => {
 
   test("goes to a disabled subscription too", async () => {
     await using listener = await stage.listen({ events: ["reaction.added"] });
-    const { id } = listener.subscription;
-    await stage.database.write((tx) => disableSubscription(tx, stage.team.id, id, actor));
+    await stage.disable(listener.subscription);
     expect(await pinged(listener.subscription)).toMatchObject({ succeeded: true });
     expect(listener.receiver.requests).toHaveLength(1);
   });

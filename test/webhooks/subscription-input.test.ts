@@ -174,7 +174,7 @@ describe("a url that is not public is refused, always in the same words", () => 
     "http://93.184.215.14:0/",
     "http://93.184.215.14:99999/",
     "http://93.184.215.14/#fragment",
-  ])("%s", async (address) => {
+  ])("%j", async (address) => {
     expect(await refusal({ url: address })).toEqual({ url: words });
   });
 

@@ -15,6 +15,7 @@ import type { Message } from "../../src/messages/schemas.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import type { WebhookDelivery, WebhookSubscription } from "../../src/subscriptions/schemas.ts";
+import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";
 import type { UserRow } from "../../src/users/store.ts";
 import { type Answer, type ApiClient, apiClient } from "../support/client.ts";
 import { checkAgainstDocument } from "../support/openapi-check.ts";
@@ -165,6 +166,16 @@ export class WebhookStage implements AsyncDisposable {
   async shown({ id }: { id: string }): Promise<Shown> {
     const { json } = await this.api.get<{ data: Shown }>(`/webhooks/${id}`);
     return json.data;
+  }
+
+  /** Disables the subscription as the command line does, beside the server. */
+  async disable({ id }: { id: string }): Promise<void> {
+    await this.database.write((tx) => disableSubscription(tx, this.team.id, id, actor));
+  }
+
+  /** Enables it as the command line does, beside the server. */
+  async enable({ id }: { id: string }, discardPending = false): Promise<WebhookSubscription> {
+    return await enableSubscription(this.database, this.team.id, id, { discardPending }, actor);
   }
 
   /** An incoming webhook that posts into the channel as a new bot. */
