@@ -63,29 +63,32 @@ export async function startApp({
   const server = startServer(root, log, config);
   listening = `http://${urlHost(config.host)}:${server.port}`;
 
-  const background = config.integrationsEnabled
-    ? await startBackground({ config, dataDir, database, log, vault, guard, ca })
+  const deliveries = config.integrationsEnabled
+    ? await startDeliveries({ config, dataDir, database, log, vault, guard, ca })
     : undefined;
+  // What is past its time goes, whether anything is delivered or not.
+  const retention = new Retention(database, config.webhooksRetentionDays, log);
+  retention.start();
   log.info({ url: listening, integrations_enabled: config.integrationsEnabled }, "server.started");
   return {
     url: listening,
     async stop() {
       // Together: a client that is slow to let go must not keep the worker beginning new deliveries.
-      await Promise.all([server.stop(), background?.stop()]);
+      await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
       lock.release();
       log.info("server.stopped");
     },
   };
 }
 
-type BackgroundParts = Omit<AppParts, "overrides"> & {
+type DeliveryParts = Omit<AppParts, "overrides"> & {
   vault: Vault;
   guard: AddressGuard;
   ca: string | undefined;
 };
 
-/** What goes on beside the requests: deliveries, and the deletion of what is past its time. */
-async function startBackground({ config, dataDir, database, log, vault, guard, ca }: BackgroundParts) {
+/** Delivers what is queued, beside the requests. */
+async function startDeliveries({ config, dataDir, database, log, vault, guard, ca }: DeliveryParts) {
   const worker = new Worker({
     database,
     vault,
@@ -97,15 +100,13 @@ async function startBackground({ config, dataDir, database, log, vault, guard, c
       disableAfter: config.webhooksDisableAfter,
     },
   });
-  const retention = new Retention(database, config.webhooksRetentionDays, log);
   const stopWatching = watchForWork(dataDir, () => void worker.wakeAll());
   // What was under way when the last server ended is still queued, and goes out at once.
   await worker.wakeAll();
-  retention.start();
   return {
     async stop() {
       stopWatching();
-      await Promise.all([worker.stop(), retention.stop()]);
+      await worker.stop();
     },
   };
 }

@@ -3,7 +3,7 @@ import { deleteEvents, selectOldEvents } from "../events/store.ts";
 import { deleteJobs, selectQueuedEventIds } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import { selectDeletedSubscriptionIds } from "../subscriptions/store.ts";
-import { deleteAttemptsUpTo, selectLoggedEventIds, selectOldestAttempts } from "./store.ts";
+import { deleteAttempts, selectLoggedEventIds, selectOldestAttempts } from "./store.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -65,20 +65,27 @@ export class Retention {
   async #dropEvents(cutoff: number): Promise<number> {
     // An event that must stay, for a job that waits, is passed over for good: the place moves on behind it.
     let place = 0;
-    return await this.#repeat(async (tx) => {
+    let dropped = 0;
+    await this.#repeat(async (tx) => {
       const old = await selectOldEvents(tx, { after: place, before: cutoff, limit: rowsPerWrite });
       place = old.at(-1)?.seq ?? place;
       const ids = old.map(({ id }) => id);
-      const needed = new Set([...(await selectLoggedEventIds(tx, ids)), ...(await selectQueuedEventIds(tx, ids))]);
-      await deleteEvents(tx, ids.filter((id) => !needed.has(id)));
+      const needed = new Set([
+        ...(await selectLoggedEventIds(tx, ids)),
+        ...(await selectQueuedEventIds(tx, ids)),
+      ]);
+      const doomed = ids.filter((id) => !needed.has(id));
+      await deleteEvents(tx, doomed);
+      dropped += doomed.length;
       return old.length;
     });
+    return dropped;
   }
 
   /** Writes until a write finds less than a whole batch to do; returns how many rows that came to. */
   async #repeat(step: (tx: Writing) => Promise<number>): Promise<number> {
     let total = 0;
-    for (let rows = rowsPerWrite; rows === rowsPerWrite && !this.#isStopped; ) {
+    for (let rows = rowsPerWrite; rows === rowsPerWrite && !this.#isStopped;) {
       const startedAt = performance.now();
       rows = await this.#database.write(step);
       total += rows;
@@ -89,10 +96,12 @@ export class Retention {
 }
 
 async function deleteOldAttempts(tx: Writing, cutoff: number): Promise<number> {
+  // The log is in the order of time, so the old ones are at its front: but for a clock that was wrong for a while.
   const oldest = await selectOldestAttempts(tx, rowsPerWrite);
-  // The log is in the order of time, so the old ones are at its front.
   const old = oldest.filter(({ createdAt }) => createdAt < cutoff);
-  const last = old.at(-1);
-  if (last) await deleteAttemptsUpTo(tx, last.seq);
+  await deleteAttempts(
+    tx,
+    old.map(({ seq }) => seq),
+  );
   return old.length;
 }

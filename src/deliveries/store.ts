@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
@@ -95,9 +95,9 @@ export async function selectOldestAttempts(db: Reading, limit: number) {
     .limit(limit);
 }
 
-/** Deletes the attempts up to this place in the log. */
-export async function deleteAttemptsUpTo(tx: Writing, seq: number): Promise<void> {
-  await tx.delete(attempts).where(lte(attempts.seq, seq));
+/** Deletes the attempts at these places in the log. */
+export async function deleteAttempts(tx: Writing, seqs: number[]): Promise<void> {
+  await tx.delete(attempts).where(inArray(attempts.seq, seqs));
 }
 
 /** Which of the events an attempt in the log still tells of. */
