@@ -23,6 +23,8 @@ export type Sides = Record<string, () => Promise<Figures>>;
 
 /** How much is done: everything for figures that count, or just enough to see that it works. */
 export type Scale = {
+  /** Rounds that are run first and do not count. */
+  warmUps: number;
   rounds: number;
   /** How long one run lasts. */
   seconds: number;
@@ -44,7 +46,7 @@ export type Benchmark = {
   start(scale: Scale, stack: AsyncDisposableStack): Promise<Sides>;
 };
 
-export const fullScale: Scale = { rounds: 5, seconds: 10, of: (full) => full };
+export const fullScale: Scale = { warmUps: 1, rounds: 5, seconds: 10, of: (full) => full };
 
-/** One round of a second after one to warm up, and tables of a fiftieth. */
-export const quickScale: Scale = { rounds: 1, seconds: 1, of: (full) => Math.ceil(full / 50) };
+/** One cold round of a second, and tables of a fiftieth. */
+export const quickScale: Scale = { warmUps: 0, rounds: 1, seconds: 1, of: (full) => Math.ceil(full / 50) };

@@ -56,8 +56,13 @@ export async function startChild(
 }
 
 /** Runs a program to its end and returns what it wrote. @throws when it fails. */
-export async function outputOf(command: string[]): Promise<string> {
-  const child = Bun.spawn(command, { env: path, stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+export async function outputOf(command: string[], env: Record<string, string> = {}): Promise<string> {
+  const child = Bun.spawn(command, {
+    env: { ...path, ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
   const output = await child.stdout.text();
   if ((await child.exited) === 0) return output;
   throw new Error(`${command[0]} failed: ${output}`);

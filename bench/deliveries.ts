@@ -3,19 +3,46 @@ import { join } from "node:path";
 import { signalWork } from "../src/jobs/signal.ts";
 import type { Figures, Scale } from "./benchmark.ts";
 import { type Child, startChild } from "./child.ts";
+import { createAuthority } from "../test/deliveries/certificates.ts";
 import { startParley } from "./parley.ts";
 import { addJobs, countRows, fillJobs } from "./tables.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import type { Seeded } from "./workspace.ts";
 
-/** Starts a receiver in a process of its own; its first line is its address. */
-export async function startReceiver(): Promise<Child> {
+/** A receiver in a process of its own; its first line is its address. */
+export type Receiver = Child & {
+  /** Over https: the file with the authority that its certificate is from. */
+  authority?: string;
+};
+
+/** Starts a receiver of plain requests. */
+export async function startReceiver(): Promise<Receiver> {
   return await startChild(["bun", join(import.meta.dir, "receiver.ts")]);
+}
+
+/** Starts a receiver of encrypted ones, with a certificate for its address. */
+export async function startEncryptedReceiver(): Promise<Receiver> {
+  const folder = temporaryFolder();
+  const authority = createAuthority(folder);
+  const pair = authority.issue("IP:127.0.0.1");
+  const files = {
+    authority: join(folder, "authority.pem"),
+    key: join(folder, "key.pem"),
+    cert: join(folder, "cert.pem"),
+  };
+  await Promise.all([
+    Bun.write(files.authority, authority.ca),
+    Bun.write(files.key, pair.key),
+    Bun.write(files.cert, pair.cert),
+  ]);
+  const child = await startChild(["bun", join(import.meta.dir, "receiver.ts"), files.key, files.cert]);
+  return { ...child, authority: files.authority };
 }
 
 /** A queue of jobs that are due, and where they go. */
 export type Backlog = {
   workspace: Seeded;
-  receiver: Child;
+  receiver: Receiver;
   subscriptionIds: string[];
   size: number;
   /** Adds as many jobs as are delivered, so that the backlog keeps its size. */
@@ -38,7 +65,7 @@ export async function deliver(backlog: Backlog, { seconds }: Scale): Promise<Fig
   fillJobs(workspace, subscriptionIds, size - countRows(file, "jobs"));
   const [attemptsBefore, acceptedBefore] = [countRows(file, "attempts"), await acceptedBy(receiver)];
 
-  const parley = await startParley(workspace.dataDir);
+  const parley = await startParley(workspace.dataDir, trusting(receiver));
   const stopFilling = backlog.isKeptFull ? keepFull(backlog) : () => {};
   await Bun.sleep(warmUpMs);
   const startedAt = performance.now();
@@ -77,6 +104,12 @@ function keepFull({ workspace, subscriptionIds }: Backlog): () => void {
   };
 }
 
-async function acceptedBy({ firstLine }: Child): Promise<number> {
-  return (await (await fetch(firstLine)).json()) as number;
+/** The setting under which a program believes the receiver's certificate. */
+export function trusting({ authority }: Receiver): Record<string, string> {
+  return authority === undefined ? {} : { NODE_EXTRA_CA_CERTS: authority };
+}
+
+async function acceptedBy({ firstLine, authority }: Receiver): Promise<number> {
+  const answer = await fetch(firstLine, authority === undefined ? {} : { tls: { ca: Bun.file(authority) } });
+  return (await answer.json()) as number;
 }

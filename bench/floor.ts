@@ -10,12 +10,18 @@ export async function startFloor(name: Exclude<Floor, "pinned-post">, ...args: s
   return await startChild(["bun", fileOf(name), ...args]);
 }
 
-/** Posts to the receiver as a bare loop does, so many at a time; a request's span ends when its answer is read. */
-export async function postPinned(url: string, concurrency: number, seconds: number): Promise<Figures> {
-  const output = await outputOf(["bun", fileOf("pinned-post"), url, `${concurrency}`, `${seconds}`]);
-  const sent = JSON.parse(output) as { spansMs: number[]; seconds: number };
+/** How the bare loop posts: so many at a time, and perhaps over connections that it uses again. */
+type Pinned = { concurrency: number; seconds: number; keepsAlive?: boolean; env?: Record<string, string> };
+
+/** Posts to the receiver as a bare loop does; a request's span ends when its answer is read. */
+export async function postPinned(url: string, pinned: Pinned): Promise<Figures> {
+  const { concurrency, seconds, keepsAlive = false, env = {} } = pinned;
+  const args = [url, `${concurrency}`, `${seconds}`, keepsAlive ? "keep-alive" : "close"];
+  const sent = JSON.parse(await outputOf(["bun", fileOf("pinned-post"), ...args], env)) as Sent;
   return { perSecond: sent.spansMs.length / sent.seconds, ...figuresOf(sent.spansMs) };
 }
+
+type Sent = { spansMs: number[]; seconds: number };
 
 function fileOf(floor: Floor): string {
   return join(import.meta.dir, "floors", `${floor}.ts`);

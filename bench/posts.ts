@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import type { Figures, Scale, Sides } from "./benchmark.ts";
+import type { Child } from "./child.ts";
 import { startFloor } from "./floor.ts";
 import { type Load, load } from "./load.ts";
 import type { Parley } from "./parley.ts";
@@ -15,62 +16,52 @@ const body = JSON.stringify({
   body: "Build 4711 of the main branch passed in 4 minutes and 12 seconds: 1204 tests, none of them flaky.",
 });
 
-/** How the load differs from posting as fast as it goes. */
-type Pace = Partial<Pick<Load, "connections" | "seconds" | "pauseMs">>;
+/** What is asked again and again, but for by how many and for how long. */
+type Request = Omit<Load, "connections" | "seconds" | "pauseMs">;
 
-/** One run of posting messages, with the server's memory at its end; every acknowledged message is counted. */
-export async function postMessages(
-  parley: Parley,
-  workspace: Seeded,
-  scale: Scale,
-  pace: Pace = {},
-): Promise<Figures> {
-  const url = `${parley.url}/api/v1/channels/${workspace.channel.id}/messages`;
-  const headers = { Authorization: `Bearer ${workspace.token}`, "Content-Type": "application/json" };
-  const figures = await loadCounted(workspace.file, { url, headers, ...paceOf(scale, pace) });
-  return { ...figures, rssMb: parley.rssMb() };
+/** Posts a message as the seeded bot. */
+export function postRequest({ url }: Parley, { channel, token }: Seeded): Request {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  return { url: `${url}/api/v1/channels/${channel.id}/messages`, method: "POST", headers, body };
 }
 
-/** One run of posting through the signed incoming webhook, counted in the same way. */
-export async function postIncoming(
-  parley: Parley,
-  workspace: Seeded,
-  scale: Scale,
-  pace: Pace = {},
-): Promise<Figures> {
-  const { token, secret } = workspace.incoming;
-  const signature = createHmac("sha256", secret).update(incomingBody).digest("hex");
-  const url = `${parley.url}/webhooks/incoming/${token}`;
+/** Posts through the seeded incoming webhook, signed. */
+export function incomingRequest({ url }: Parley, { incoming }: Seeded): Request {
+  const text = body.replace('"body"', '"text"');
+  const signature = createHmac("sha256", incoming.secret).update(text).digest("hex");
   const headers = { "X-Signature-256": `sha256=${signature}`, "Content-Type": "application/json" };
-  const figures = await loadCounted(workspace.file, {
-    url,
-    headers,
-    body: incomingBody,
-    ...paceOf(scale, pace),
-  });
-  return { ...figures, rssMb: parley.rssMb() };
+  return { url: `${url}/webhooks/incoming/${incoming.token}`, method: "POST", headers, body: text };
 }
 
-const incomingBody = body.replace('"body"', '"text"');
+/** One run of a request that adds a message each time, with the server's memory at its end. */
+export async function measurePosts(
+  server: Child,
+  file: string,
+  request: Request,
+  { seconds }: Scale,
+  connections = manyConnections,
+): Promise<Figures> {
+  const figures = await loadCounted(file, { ...request, connections, seconds });
+  return { ...figures, rssMb: server.rssMb() };
+}
 
 /** The side of floor 2: the same load on the least that stores a message. */
 export async function insertFloor(scale: Scale, stack: AsyncDisposableStack): Promise<Sides[string]> {
   const file = join(temporaryFolder(), "floor.db");
   const floor = stack.use(await startFloor("insert", file));
   const headers = { "Content-Type": "application/json" };
-  return async () => {
-    const figures = await loadCounted(file, { url: floor.firstLine, headers, ...paceOf(scale, {}) });
-    return { ...figures, rssMb: floor.rssMb() };
-  };
+  return () => measurePosts(floor, file, { url: floor.firstLine, method: "POST", headers, body }, scale);
 }
 
-function paceOf(scale: Scale, pace: Pace) {
-  return { connections: manyConnections, seconds: scale.seconds, ...pace };
-}
-
-async function loadCounted(file: string, posts: Load): Promise<Figures> {
+/**
+ * Puts loads that add messages on a server at once, and returns the figures of the first.
+ * @throws when the database does not hold every message that was acknowledged.
+ */
+export async function loadCounted(file: string, first: Load, ...others: Load[]): Promise<Figures> {
   const before = countRows(file, "messages");
-  const { answered, figures } = await load({ method: "POST", body, ...posts });
-  checkAcknowledged(file, before, answered, posts.connections);
-  return figures;
+  const done = await Promise.all([load(first), ...others.map(load)]);
+  const answered = done.reduce((sum, part) => sum + part.answered, 0);
+  const connections = [first, ...others].reduce((sum, part) => sum + part.connections, 0);
+  checkAcknowledged(file, before, answered, connections);
+  return done[0].figures;
 }

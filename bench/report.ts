@@ -40,8 +40,8 @@ export function benchmarkReport({ name, benchmark, sides, verdicts }: Result): s
   ].join("\n\n");
 }
 
-function sentence({ goal, value, isMet }: Verdict): string {
-  return `- ${describe(goal)}: ${shown(goal, value)}${isMet ? "" : " (not met)"}`;
+function sentence({ goal, value }: Verdict): string {
+  return `- ${describe(goal)}: ${shown(goal, value)}`;
 }
 
 function describe(goal: Goal): string {

@@ -12,15 +12,16 @@ export type Result = {
 export type Verdict = { goal: Goal; value: number; isMet: boolean };
 
 /**
- * Runs the sides in turn for as many rounds as the scale says, after one that warms up and does not count. Whatever
+ * Runs the sides in turn for as many rounds as the scale says, after those that warm up and do not count. Whatever
  * slows the machine for a while thus slows them all.
  */
 export async function runBenchmark(name: string, benchmark: Benchmark, scale: Scale): Promise<Result> {
   await using stack = new AsyncDisposableStack();
   const sides = await benchmark.start(scale, stack);
   const runs = Object.keys(sides).map((side) => ({ name: side, runs: [] as Figures[] }));
-  if (!benchmark.isOneRun) await runRound(sides);
-  for (let round = 0; round < (benchmark.isOneRun ? 1 : scale.rounds); round++) {
+  const { warmUps, rounds } = benchmark.isOneRun ? { warmUps: 0, rounds: 1 } : scale;
+  for (let round = 0; round < warmUps; round++) await runRound(sides);
+  for (let round = 0; round < rounds; round++) {
     const figures = await runRound(sides);
     for (const side of runs) side.runs.push(figures.get(side.name) ?? {});
   }

@@ -1,6 +1,6 @@
 // Floor 3: POSTs to one address, so many at a time for so many seconds, as a delivery is sent: pinned, without proxy,
-// redirects or reused connections, the answer read to its end. Writes how many seconds it took and how many milliseconds each request.
-const [, , url = "", concurrency = "", seconds = ""] = Bun.argv;
+// redirects or, unless told to, reused connections, the answer read to its end. Writes how many seconds it took and how many milliseconds each request.
+const [, , url = "", concurrency = "", seconds = "", connection = ""] = Bun.argv;
 const body = JSON.stringify({
   id: Bun.randomUUIDv7(),
   type: "message.created",
@@ -19,7 +19,7 @@ async function postUntilTheEnd(): Promise<void> {
       body,
       redirect: "manual",
       proxy: false,
-      keepalive: false,
+      keepalive: connection === "keep-alive",
       decompress: false,
     });
     await answer.arrayBuffer();

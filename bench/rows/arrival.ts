@@ -29,7 +29,7 @@ export default {
         }
         return figuresOf(spansMs);
       },
-      "bare POST": () => postPinned(arrivals.url("bare"), 1, scale.seconds),
+      "bare POST": () => postPinned(arrivals.url("bare"), { concurrency: 1, seconds: scale.seconds }),
     };
   },
 } satisfies Benchmark;

@@ -1,6 +1,6 @@
 import type { Benchmark } from "../benchmark.ts";
-import { manyConnections, postMessages } from "../posts.ts";
 import { startParley } from "../parley.ts";
+import { measurePosts, postRequest } from "../posts.ts";
 import { seedWorkspace } from "../workspace.ts";
 
 export default {
@@ -11,9 +11,10 @@ export default {
   async start(scale, stack) {
     const workspace = await seedWorkspace();
     const parley = stack.use(await startParley(workspace.dataDir));
+    const request = postRequest(parley, workspace);
     return {
-      "16 connections": () => postMessages(parley, workspace, scale, { connections: 16 }),
-      "64 connections": () => postMessages(parley, workspace, scale, { connections: manyConnections }),
+      "16 connections": () => measurePosts(parley, workspace.file, request, scale, 16),
+      "64 connections": () => measurePosts(parley, workspace.file, request, scale, 64),
     };
   },
 } satisfies Benchmark;

@@ -36,7 +36,7 @@ export default {
     return {
       Parley: () => deliver(toMany, scale),
       "Parley, one subscription": () => deliver(toOne, scale),
-      F3: () => postPinned(receiver.firstLine, concurrency, scale.seconds),
+      F3: () => postPinned(receiver.firstLine, { concurrency, seconds: scale.seconds }),
     };
   },
 } satisfies Benchmark;

@@ -1,6 +1,6 @@
 import type { Benchmark } from "../benchmark.ts";
 import { startParley } from "../parley.ts";
-import { insertFloor, postIncoming } from "../posts.ts";
+import { incomingRequest, insertFloor, measurePosts } from "../posts.ts";
 import { seedWorkspace } from "../workspace.ts";
 
 export default {
@@ -12,7 +12,7 @@ export default {
     const workspace = await seedWorkspace();
     const parley = stack.use(await startParley(workspace.dataDir));
     return {
-      Parley: () => postIncoming(parley, workspace, scale),
+      Parley: () => measurePosts(parley, workspace.file, incomingRequest(parley, workspace), scale),
       F2: await insertFloor(scale, stack),
     };
   },

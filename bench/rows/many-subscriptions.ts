@@ -1,7 +1,7 @@
 import type { Benchmark } from "../benchmark.ts";
 import { startReceiver } from "../deliveries.ts";
 import { startParley } from "../parley.ts";
-import { postMessages } from "../posts.ts";
+import { measurePosts, postRequest } from "../posts.ts";
 import { addChannel, seedWorkspace, subscribe } from "../workspace.ts";
 
 export default {
@@ -20,7 +20,10 @@ export default {
       const elsewhere = await addChannel(workspace, "elsewhere");
       await subscribe(workspace, url, { channels: [elsewhere], count: count - 1 });
       const parley = stack.use(await startParley(workspace.dataDir, { WEBHOOKS_TIMEOUT: "300" }));
-      return [name, () => postMessages(parley, workspace, scale)] as const;
+      return [
+        name,
+        () => measurePosts(parley, workspace.file, postRequest(parley, workspace), scale),
+      ] as const;
     });
     return Object.fromEntries(await Promise.all(started));
   },

@@ -1,7 +1,7 @@
 import type { Benchmark } from "../benchmark.ts";
 import { startFloor } from "../floor.ts";
 import { load } from "../load.ts";
-import { readPage } from "../pages.ts";
+import { measurePage, pageRequest } from "../pages.ts";
 import { startParley } from "../parley.ts";
 import { manyConnections } from "../posts.ts";
 import { fillMessages } from "../tables.ts";
@@ -20,7 +20,7 @@ export default {
     const floor = stack.use(await startFloor("page", workspace.file, workspace.channel.id));
     const { seconds } = scale;
     return {
-      Parley: () => readPage(parley, workspace, workspace.channel, 1, scale),
+      Parley: () => measurePage(parley, pageRequest(parley, workspace, workspace.channel, 1), scale),
       F4: async () => (await load({ url: floor.firstLine, connections: manyConnections, seconds })).figures,
     };
   },

@@ -1,5 +1,5 @@
 import type { Benchmark, Scale, Sides } from "../benchmark.ts";
-import { readPage } from "../pages.ts";
+import { measurePage, pageRequest } from "../pages.ts";
 import { startParley } from "../parley.ts";
 import { fillMessages } from "../tables.ts";
 import { addChannel, seedWorkspace } from "../workspace.ts";
@@ -28,7 +28,8 @@ export default {
       fillMessages(workspace, channel, messages);
       const pages = { first: 1, middle: messages / messagesPerPage / 2, last: messages / messagesPerPage };
       for (const [name, page] of Object.entries(pages)) {
-        sides[`${name} of ${size}`] = () => readPage(parley, workspace, channel, page, scale);
+        sides[`${name} of ${size}`] = () =>
+          measurePage(parley, pageRequest(parley, workspace, channel, page), scale);
       }
     }
     const parley = stack.use(await startParley(workspace.dataDir));

@@ -1,7 +1,7 @@
 import type { Benchmark } from "../benchmark.ts";
 import { startReceiver } from "../deliveries.ts";
 import { startParley } from "../parley.ts";
-import { insertFloor, postMessages } from "../posts.ts";
+import { insertFloor, measurePosts, postRequest } from "../posts.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
 
 export default {
@@ -20,10 +20,10 @@ export default {
     // As long as a run and more: no attempt ends meanwhile, and nothing is disabled.
     const whileWaiting = stack.use(await startParley(waiting.dataDir, { WEBHOOKS_TIMEOUT: "300" }));
     return {
-      Parley: () => postMessages(whileWaiting, waiting, scale),
+      Parley: () => measurePosts(whileWaiting, waiting.file, postRequest(whileWaiting, waiting), scale),
       "Parley, delivering": async () => {
         await using parley = await startParley(delivering.dataDir);
-        return await postMessages(parley, delivering, scale);
+        return await measurePosts(parley, delivering.file, postRequest(parley, delivering), scale);
       },
       F2: await insertFloor(scale, stack),
     };

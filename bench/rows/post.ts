@@ -2,7 +2,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { startFloor } from "../floor.ts";
 import { load } from "../load.ts";
 import { startParley } from "../parley.ts";
-import { insertFloor, manyConnections, postMessages } from "../posts.ts";
+import { insertFloor, manyConnections, measurePosts, postRequest } from "../posts.ts";
 import { seedWorkspace } from "../workspace.ts";
 
 export default {
@@ -21,7 +21,7 @@ export default {
     const constant = stack.use(await startFloor("constant"));
     const { seconds } = scale;
     return {
-      Parley: () => postMessages(parley, workspace, scale),
+      Parley: () => measurePosts(parley, workspace.file, postRequest(parley, workspace), scale),
       F2: await insertFloor(scale, stack),
       F1: async () =>
         (await load({ url: constant.firstLine, connections: manyConnections, seconds })).figures,

@@ -1,6 +1,6 @@
 import type { Benchmark, Figures, Scale } from "../benchmark.ts";
 import { startParley } from "../parley.ts";
-import { postMessages } from "../posts.ts";
+import { measurePosts, postRequest } from "../posts.ts";
 import { countRows, fillAttempts } from "../tables.ts";
 import { type Seeded, seedWorkspace } from "../workspace.ts";
 
@@ -38,5 +38,5 @@ function fillLog(workspace: Seeded, scale: Scale, daysAgo: number): void {
 
 async function postOnce(workspace: Seeded, scale: Scale): Promise<Figures> {
   await using parley = await startParley(workspace.dataDir);
-  return await postMessages(parley, workspace, scale);
+  return await measurePosts(parley, workspace.file, postRequest(parley, workspace), scale);
 }

@@ -1,0 +1,31 @@
+import type { Benchmark } from "../benchmark.ts";
+import { deliver, startEncryptedReceiver, trusting } from "../deliveries.ts";
+import { postPinned } from "../floor.ts";
+import { seedWorkspace, subscribe } from "../workspace.ts";
+
+/** The worker's own: so many attempts run at once. */
+const concurrency = 200;
+
+/** More than can be delivered, so that the queue stays full to the end of the run. */
+const jobsPerSecondMax = 20_000;
+
+export default {
+  row: 6,
+  title: "Deliver over https",
+  method:
+    "As row 5, to a receiver with a certificate of its own authority. F3 here uses its connections again; beside it, F3 " +
+    "with a new connection for each request.",
+  goals: [{ figure: "perSecond", of: "Parley", against: "F3, keep-alive", atLeast: 0.6 }],
+  async start(scale, stack) {
+    const receiver = stack.use(await startEncryptedReceiver());
+    const workspace = await seedWorkspace();
+    const subscriptionIds = await subscribe(workspace, receiver.firstLine, { count: 10 });
+    const size = jobsPerSecondMax * (scale.seconds + 1);
+    const pinned = { concurrency, seconds: scale.seconds, env: trusting(receiver) };
+    return {
+      Parley: () => deliver({ workspace, receiver, subscriptionIds, size }, scale),
+      "F3, keep-alive": () => postPinned(receiver.firstLine, { ...pinned, keepsAlive: true }),
+      "F3, new connections": () => postPinned(receiver.firstLine, pinned),
+    };
+  },
+} satisfies Benchmark;
