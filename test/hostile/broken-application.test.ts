@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startServer } from "../../src/http/server.ts";
+import { createLog } from "../../src/log.ts";
+import { readAnswer } from "../support/client.ts";
+
+/** What the application does at each of its addresses. */
+const behaviours: Record<string, () => Response | Promise<Response>> = {
+  "/throws": () => {
+    throw new Error("secret: thrown");
+  },
+  "/rejects": () => Promise.reject(new TypeError("secret: rejected")),
+  "/throws-nothing": () => {
+    throw undefined;
+  },
+  "/throws-text": () => {
+    throw "secret: text";
+  },
+  "/throws-a-response": () => {
+    throw new Response("secret: response", { status: 200 });
+  },
+  "/works": () => Response.json({ data: [] }),
+  "/caches": () => Response.json({ data: [] }, { headers: { "cache-control": "max-age=60" } }),
+};
+
+const lines: Array<Record<string, unknown>> = [];
+let server: ReturnType<typeof startServer>;
+
+beforeAll(() => {
+  const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
+  const routes = Object.keys(behaviours).map((path) => ({ method: "GET", path }));
+  const fetch = (request: Request) => {
+    const behave = behaviours[new URL(request.url).pathname];
+    if (!behave) throw new Error("the server let through what is no route");
+    return behave();
+  };
+  server = startServer({ fetch, routes }, log, { host: "127.0.0.1", port: 0 });
+});
+
+afterAll(() => server.stop(true));
+
+async function get(path: string) {
+  return await readAnswer(path, await fetch(`http://127.0.0.1:${server.port}${path}`));
+}
+
+test.each(Object.keys(behaviours).filter((path) => path.startsWith("/throws") || path === "/rejects"))(
+  "a fault that the application lets out is a 500 that says nothing of it, and a line in the log: %s",
+  async (path) => {
+    const { status, headers, text } = await get(path);
+    expect(status).toBe(500);
+    expect(text).not.toContain("secret");
+    const line = lines.find(({ request_id }) => request_id === headers.get("x-request-id"));
+    expect(line).toMatchObject({ level: 50, route: path, status: 500, msg: "request.failed" });
+    expect((await get("/works")).status).toBe(200);
+  },
+);
+
+test("an address that is none of the application's never reaches it", async () => {
+  for (const path of ["/", "/works/", "/works/x", "/%77orks"]) expect((await get(path)).status).toBe(404);
+});
+
+test("an answer that says how long it may be kept keeps its word", async () => {
+  expect((await get("/caches")).headers.get("cache-control")).toBe("max-age=60");
+  expect((await get("/works")).headers.get("cache-control")).toBe("no-store");
+});

@@ -1,0 +1,89 @@
+import { expect, test } from "bun:test";
+import { Type } from "@sinclair/typebox";
+import { shortcodeName } from "../../src/emoji/emoji.ts";
+import { canonicalEmoji } from "../../src/emoji/unicode.ts";
+import { parseJson } from "../../src/http/json-body.ts";
+import { routeTable } from "../../src/http/route-table.ts";
+import { isNameable, isStorable, isUuid, trim } from "../../src/text.ts";
+import { isSecretText } from "../../src/tokens/secret-text.ts";
+import { checkOf, Text } from "../../src/validation.ts";
+
+const small = 64 * 1024;
+const times = 16;
+
+/** Twice as much as work in proportion to the length takes; work in proportion to its square takes 16 times as much. */
+const ratioMax = 2 * times;
+/** Less cannot be told from what else the machine does. */
+const least_ms = 0.3;
+
+const checkMessage = checkOf(
+  Type.Object({ body: Text({ maxLength: 8_000, minLength: 1, isTrimmed: true }) }),
+);
+const checkName = checkOf(Type.Object({ name: Text({ maxLength: 255, minLength: 1, isName: true }) }));
+const findRoute = routeTable([
+  { method: "GET", path: "/api/v1/channels/:channel" },
+  { method: "PUT", path: "/api/v1/channels/:channel/messages/:message/reactions/:emoji" },
+]);
+
+/** The shortest of some runs, in milliseconds: what the work takes when nothing else is in the way. */
+function shortest(run: () => unknown): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 7; attempt++) {
+    const startedAt = performance.now();
+    try {
+      run();
+    } catch {
+      // A refusal takes time too.
+    }
+    best = Math.min(best, performance.now() - startedAt);
+  }
+  return best;
+}
+
+const works: Record<string, (text: string) => unknown> = {
+  trimming: trim,
+  "looking for what cannot be stored": isStorable,
+  "looking for what cannot be in a name": isNameable,
+  "checking a message": (text) => checkMessage({ body: text }),
+  "checking a name": (text) => checkName({ name: text }),
+  "telling an emoji": canonicalEmoji,
+  "telling a shortcode": (text) => shortcodeName(`:${text}:`),
+  "telling a uuid": isUuid,
+  "telling a token": (text) => isSecretText(`ply_pat_${text}`),
+  "finding a route": (text) => findRoute(`/api/v1/channels/${text}`),
+  "reading JSON": (text) => parseJson(Buffer.from(text)),
+  "reading a text in JSON": (text) => parseJson(Buffer.from(JSON.stringify({ body: text }))),
+};
+
+const patterns = {
+  letters: "a",
+  "white space": " \u2003",
+  "white space between letters": "a  ",
+  marks: "\u0301",
+  "marks of two kinds": "\u0301\u0327",
+  brackets: "[",
+  objects: '{"a":',
+  keys: '"a":1,',
+  backslashes: "\\",
+  quotes: '"',
+  "emoji and joiners": "❤\u200D",
+  flags: "🇩🇪",
+  "variation selectors": "\uFE0F",
+  hyphens: "-",
+  slashes: "/",
+  "percent signs": "%41",
+  "broken percent signs": "%",
+  "halves of surrogate pairs": "\uD83D",
+  "ligatures that grow": "\uFDFA",
+};
+
+test.each(Object.entries(works))("%s takes time in proportion to the length of the text", (_what, work) => {
+  for (const [pattern, unit] of Object.entries(patterns)) {
+    const text = unit.repeat(small / unit.length);
+    const short = shortest(() => work(text));
+    const long = shortest(() => work(text.repeat(times)));
+    expect(long / Math.max(short, least_ms), `${pattern}: ${short} ms, then ${long} ms`).toBeLessThan(
+      ratioMax,
+    );
+  }
+});
