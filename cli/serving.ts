@@ -6,7 +6,8 @@ import type { Invocation, SettingFlags } from "./invocation.ts";
 /**
  * Serves the workspace until SIGTERM or SIGINT, then finishes the requests under way and closes the data; a second
  * signal does not wait for them. `onListening` runs once it listens.
- * @throws DomainError `conflict` when the address is taken; what `openWorkspace` and `readConfig` throw.
+ * @throws DomainError `conflict` when the port is taken or the data folder served already, `forbidden` or `invalid`
+ *   when the system does not give the port or the address; what `openWorkspace` and `readConfig` throw.
  */
 export async function serveUntilStopped(
   invocation: Invocation,
@@ -53,13 +54,23 @@ async function listen<App>(
   try {
     return await start();
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
     const advice = "Choose another one with PARLEY_PORT=N or parley serve --port N; 0 is any free one.";
-    if (code === "EADDRINUSE")
-      throw new DomainError("conflict", `Port ${port} of ${host} is taken. ${advice}`);
-    if (code === "EACCES")
-      throw new DomainError("forbidden", `Port ${port} is not for this login. ${advice}`);
-    throw error;
+    switch (error instanceof Error && "code" in error && error.code) {
+      case "EADDRINUSE":
+        throw new DomainError("conflict", `Port ${port} of ${host} is taken. ${advice}`);
+      case "EACCES":
+        throw new DomainError("forbidden", `Port ${port} is not for this login. ${advice}`);
+      case "EADDRNOTAVAIL":
+      case "EINVAL":
+      case "ENOTFOUND":
+        throw new DomainError(
+          "invalid",
+          `${JSON.stringify(host)} is not an address of this machine. 127.0.0.1 is for this machine alone, ` +
+            "0.0.0.0 for every network that it is in.",
+        );
+      default:
+        throw error;
+    }
   }
 }
 

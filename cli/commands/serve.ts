@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { addCommand } from "../command.ts";
 import type { Invocation } from "../invocation.ts";
 import { serveUntilStopped } from "../serving.ts";
@@ -10,7 +10,7 @@ export function addServe(program: Command, invocation: Invocation): void {
     summary: "Serve the workspace until it is stopped",
     examples: ["parley serve", "parley serve --host 0.0.0.0 --port 9000"],
   })
-    .option("--host <host>", "address to listen on (default: PARLEY_HOST or 127.0.0.1)")
+    .option("--host <host>", "address to listen on (default: PARLEY_HOST or 127.0.0.1)", parseHost)
     .option(
       "--port <port>",
       "port to listen on, 0 for any (default: PARLEY_PORT or 8080)",
@@ -29,4 +29,10 @@ export function addServe(program: Command, invocation: Invocation): void {
         });
       });
     });
+}
+
+/** Bun takes an empty address for every network that the machine is in, which nobody means by it. */
+function parseHost(text: string): string {
+  if (text.trim() === "") throw new InvalidArgumentError("It takes an address of this machine.");
+  return text;
 }

@@ -54,6 +54,7 @@ describe.concurrent("wrong usage exits with 2", () => {
     [["audit", "list", "--limit", "0"], "whole number from 1"],
     [["audit", "list", "--since", "yesterday"], "number and a unit"],
     [["serve", "--port", "http"], "whole number from 0 to 65535"],
+    [["serve", "--host", ""], "address"],
     [["serve", "--port", "65536"], "whole number from 0 to 65535"],
   ])("parley %p", async (args, why) => {
     const { status, message, ...rest } = await runRefused(folder.path, args);

@@ -54,10 +54,57 @@ function parseDocument(stdout: string): unknown {
   return JSON.parse(stdout);
 }
 
+/** A command that serves until it is stopped, without a terminal: `await using serving = startServing(…)`. */
+export class Serving implements AsyncDisposable {
+  readonly #child: Bun.Subprocess<"ignore", "pipe", "ignore">;
+  readonly #parts: AsyncIterator<string>;
+
+  constructor(args: readonly string[], env: Record<string, string>) {
+    this.#child = Bun.spawn([parley, ...args], { env, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+    this.#parts = this.#child.stdout.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+  }
+
+  /** The first line of its standard output, waited for. */
+  async firstLine(): Promise<string> {
+    let text = "";
+    while (!text.includes("\n")) {
+      const { value, done } = await this.#parts.next();
+      if (done) throw new Error(`It ended after ${JSON.stringify(text)}.`);
+      text += value;
+    }
+    return text;
+  }
+
+  /** Stops it, and returns its exit status and what else it said. */
+  async stop(): Promise<{ status: number; rest: string }> {
+    this.#child.kill("SIGTERM");
+    let rest = "";
+    for (let part = await this.#parts.next(); !part.done; part = await this.#parts.next()) rest += part.value;
+    return { status: await this.#child.exited, rest };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#child.exited;
+  }
+}
+
+/** Runs a command of the compiled program that serves the data folder. */
+export function startServing(
+  dataDir: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Serving {
+  requireBuild();
+  return new Serving(args, { ...baseEnvironment, PARLEY_DATA_DIR: dataDir, ...environment });
+}
+
 /** A command on a pseudo-terminal of 80 columns: `await using screen = onTerminal(…)`. */
 export class Screen implements AsyncDisposable {
   readonly #child: Bun.Subprocess;
   readonly #decoder = new TextDecoder();
+  /** Resolves when the terminal has given out everything that was written to it. */
+  readonly #drained = Promise.withResolvers<void>();
   #written = "";
   #read = 0;
 
@@ -70,6 +117,7 @@ export class Screen implements AsyncDisposable {
         data: (_terminal, data) => {
           this.#written += this.#decoder.decode(data, { stream: true });
         },
+        exit: () => this.#drained.resolve(),
       },
     });
   }
@@ -99,9 +147,10 @@ export class Screen implements AsyncDisposable {
     return stripVTControlCharacters(this.#written).replaceAll("\r\n", "\n");
   }
 
-  /** Waits for the end of the command and returns its exit status. */
+  /** Waits for the end of the command and of what it has to show, and returns its exit status. */
   async ended(): Promise<number> {
-    return await this.#child.exited;
+    const [status] = await Promise.all([this.#child.exited, this.#drained.promise]);
+    return status;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

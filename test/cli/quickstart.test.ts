@@ -1,0 +1,85 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { listTokens } from "../../src/tokens/tokens.ts";
+import type { Message } from "../../src/messages/schemas.ts";
+import { keys, onTerminal, type Screen, startServing } from "../support/cli.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace } from "../support/workspace.ts";
+
+const anyPort = { PARLEY_PORT: "0" };
+
+type Started = {
+  url: string;
+  team: { id: string; name: string };
+  channel: { id: string; name: string };
+  bot: { id: string; name: string };
+  token: string;
+};
+
+/** The commands that the screen shows, each with the lines that it goes on over, run as if they were pasted. */
+async function pasteCommands(screen: Screen): Promise<string[]> {
+  const commands = screen.text.match(/^ {2}curl .*(?:\\\n.*)*[^\\]$/gm) ?? [];
+  const answers: string[] = [];
+  for (const command of commands) {
+    const shell = Bun.spawn(["sh", "-c", command], { stdout: "pipe", stderr: "ignore" });
+    answers.push(await shell.stdout.text());
+  }
+  return answers;
+}
+
+test("quickstart on an empty folder asks two questions, and the lines that it prints work as they are", async () => {
+  using folder = temporaryFolder();
+  await using screen = onTerminal(join(folder.path, "data"), ["quickstart"], anyPort);
+  await screen.shows("What is the team called?");
+  screen.type(keys.enter);
+  await screen.shows("Who owns it?");
+  screen.type(`Ada${keys.enter}`);
+  await screen.shows("Stop it with Ctrl-C.");
+
+  const [posted, read] = (await pasteCommands(screen)).map(
+    (answer) => JSON.parse(answer) as { data: unknown },
+  );
+  const message = posted?.data as Message;
+  expect(message).toMatchObject({ body: "Hello from curl", author: { name: "Quickstart", type: "bot" } });
+  expect(read?.data).toContainEqual(message);
+
+  screen.type(keys.interrupt);
+  expect(await screen.ended()).toBe(0);
+});
+
+test("quickstart again says that the workspace is there and prints lines that work, with a fresh token", async () => {
+  using folder = temporaryFolder();
+  {
+    await using workspace = openWorkspace(folder.path);
+    await workspace.team("Acme");
+  }
+  const tokens: string[] = [];
+  for (let time = 0; time < 2; time++) {
+    await using screen = onTerminal(folder.path, ["quickstart"], anyPort);
+    await screen.shows("is there already; here is a fresh token");
+    await screen.shows("Stop it with Ctrl-C.");
+    const [posted] = await pasteCommands(screen);
+    expect(JSON.parse(posted ?? "")).toMatchObject({ data: { body: "Hello from curl" } });
+    tokens.push(/ply_bot_\w+/.exec(screen.text)?.[0] ?? "");
+    screen.type(keys.interrupt);
+    expect(await screen.ended()).toBe(0);
+  }
+  expect(new Set(tokens).size).toBe(2);
+});
+
+test("quickstart without a terminal asks nothing and prints one JSON document before it serves", async () => {
+  using folder = temporaryFolder();
+  const dataDir = join(folder.path, "data");
+  await using serving = startServing(dataDir, ["quickstart", "--json"], anyPort);
+  const { data } = JSON.parse(await serving.firstLine()) as { data: Started };
+  const { url, team, channel, bot, token } = data;
+  expect(team.name).toBe("My team");
+  expect(channel.name).toBe("general");
+  const response = await fetch(`${url}/api/v1/channels`, { headers: { authorization: `Bearer ${token}` } });
+  expect(await response.json()).toMatchObject({ data: [{ id: channel.id }] });
+  {
+    await using workspace = openWorkspace(dataDir);
+    expect(await listTokens(workspace.database.read, team.id)).toMatchObject([{ user: bot }]);
+  }
+  expect(await serving.stop()).toEqual({ status: 0, rest: "" });
+});

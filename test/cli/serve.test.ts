@@ -1,0 +1,131 @@
+import { describe, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { keys, onTerminal, run, runJson, runRefused } from "../support/cli.ts";
+import { apiClient } from "../support/client.ts";
+import { until } from "../support/conditions.ts";
+import { startServer } from "../support/server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace } from "../support/workspace.ts";
+
+/** A request whose body is not all there yet, so that the server is busy with it. */
+async function openRequest(url: string, path: string, token: string, body: string) {
+  const { hostname, port } = new URL(url);
+  const socket: Socket = connect(Number(port), hostname);
+  let received = "";
+  socket.on("data", (data) => (received += data.toString()));
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.on("error", () => {});
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
+  );
+  return { finish: () => socket.write(body.slice(-1)), received: () => received, closed };
+}
+
+describe("parley serve", () => {
+  test("says where it listens in one JSON document and logs to standard error alone", async () => {
+    await using server = await startServer();
+    expect(server.url).toMatch(/^http:\/\/localhost:\d+$/);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    await server.logLine(({ msg }) => msg === "request.handled");
+    expect(await server.stop()).toBe(0);
+  });
+
+  test("stops taking connections with SIGTERM, finishes the request under way and ends with 0", async () => {
+    await using server = await startServer();
+    await using workspace = openWorkspace(server.dataDir);
+    const { owner, general } = await workspace.team("Acme");
+    const { token } = await workspace.token(owner);
+    const path = `/api/v1/channels/${general.id}/messages`;
+    const request = await openRequest(server.url, path, token, '{"body":"the last one"}');
+    // The server has taken the request when it has answered a later one.
+    await fetch(`${server.url}/healthz`);
+
+    const ended = server.stop();
+    await until("the server takes no new connection", async () =>
+      fetch(`${server.url}/healthz`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    request.finish();
+    await request.closed;
+    expect(request.received()).toStartWith("HTTP/1.1 201");
+    expect(await ended).toBe(0);
+  });
+
+  test("ends at once with a second signal, whatever is under way", async () => {
+    await using server = await startServer();
+    await using workspace = openWorkspace(server.dataDir);
+    const { owner, general } = await workspace.team("Acme");
+    const { token } = await workspace.token(owner);
+    const path = `/api/v1/channels/${general.id}/messages`;
+    const request = await openRequest(server.url, path, token, '{"body":"never sent"}');
+    await fetch(`${server.url}/healthz`);
+    const first = server.stop();
+    await until("the server takes no new connection", async () =>
+      fetch(`${server.url}/healthz`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    process.kill(server.pid, "SIGINT");
+    expect(await first).toBe(1);
+    await request.closed;
+    expect(request.received()).toBe("");
+  });
+
+  test("refuses a port that is taken, and says what to do", async () => {
+    using other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    using folder = temporaryFolder();
+    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    const { status, message } = await runRefused(folder.path, ["serve", "--port", String(other.port)]);
+    expect(status).toBe(1);
+    expect(message).toContain(`Port ${other.port} of 127.0.0.1 is taken`);
+    expect(message).toContain("--port");
+  });
+
+  test("refuses an address that is not of this machine", async () => {
+    using folder = temporaryFolder();
+    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    const { status, message } = await runRefused(folder.path, [
+      "serve",
+      "--port",
+      "0",
+      "--host",
+      "192.0.2.1",
+    ]);
+    expect(status).toBe(1);
+    expect(message).toContain("192.0.2.1");
+  });
+
+  test("tells people the address and how to stop it", async () => {
+    using folder = temporaryFolder();
+    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await using screen = onTerminal(folder.path, ["serve", "--port", "0"], { PARLEY_LOG_LEVEL: "warn" });
+    await screen.shows("Parley is listening at http://localhost:");
+    await screen.shows("Stop it with Ctrl-C.");
+    screen.type(keys.interrupt);
+    expect(await screen.ended()).toBe(0);
+  });
+});
+
+test("what a command changes holds for the server's next request", async () => {
+  await using server = await startServer();
+  const { dataDir } = server;
+  {
+    await using workspace = openWorkspace(dataDir);
+    await workspace.team("Acme");
+  }
+  await runJson(dataDir, ["bots", "create", "--name", "ci", "--channel", "general"]);
+  const create = ["tokens", "create", "--bot", "ci", "--all-scopes"];
+  const { id, token } = await runJson<{ id: string; token: string }>(dataDir, create);
+  const client = apiClient(server.url, token);
+  expect((await client.get<{ data: unknown[] }>("/channels")).json.data).toHaveLength(1);
+
+  const channel = ["channels", "create", "--name", "deploys", "--visibility", "private", "--as", "ci"];
+  await runJson(dataDir, channel);
+  expect((await client.get<{ data: unknown[] }>("/channels")).json.data).toHaveLength(2);
+  expect((await run(dataDir, ["tokens", "revoke", id, "--yes"])).status).toBe(0);
+  expect((await client.get("/channels")).status).toBe(401);
+});
