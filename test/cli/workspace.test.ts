@@ -71,7 +71,7 @@ describe("parley init", () => {
   test("makes one workspace when two run at once", async () => {
     using folder = temporaryFolder();
     const statuses = await Promise.all([0, 1, 2].map(async () => (await run(folder.path, init)).status));
-    expect(statuses.sort()).toEqual([0, 1, 1]);
+    expect(statuses.sort((a, b) => a - b)).toEqual([0, 1, 1]);
     expect(await runJson<unknown[]>(folder.path, ["teams", "list"])).toHaveLength(1);
   });
 
