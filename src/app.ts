@@ -11,6 +11,7 @@ import { startServer } from "./http/server.ts";
 import { watchForWork } from "./jobs/signal.ts";
 import type { Log } from "./log.ts";
 import { findKey } from "./secrets/key.ts";
+import { findUnreadableSecrets } from "./secrets/unreadable.ts";
 import { Vault } from "./secrets/vault.ts";
 
 /** A running server. */
@@ -45,6 +46,8 @@ export async function startApp({
   const lock = holdServerLock(dataDir);
   const { ca, ...guardOverrides } = overrides;
   const vault = new Vault(findKey(dataDir, config.secretKey));
+  const unreadable = await findUnreadableSecrets(database.read, vault);
+  if (unreadable) log.error(unreadable, "secrets.unreadable");
   const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };
 
   let listening = "";

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
 import { channels, incomingWebhooks, users } from "../database/schema.ts";
@@ -46,6 +46,15 @@ export async function selectIncomingWebhooks(db: Reading, teamId: string) {
     .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
     .where(and(eq(incomingWebhooks.teamId, teamId), isNull(incomingWebhooks.revokedAt)))
     .orderBy(desc(incomingWebhooks.createdAt), desc(incomingWebhooks.id));
+}
+
+/** The sealed secret of every live webhook that has one. */
+export async function selectWebhookSecrets(db: Reading): Promise<Array<{ id: string; secret: Uint8Array }>> {
+  const rows = await db
+    .select({ id: incomingWebhooks.id, secret: incomingWebhooks.secret })
+    .from(incomingWebhooks)
+    .where(and(isNull(incomingWebhooks.revokedAt), isNotNull(incomingWebhooks.secret)));
+  return rows.flatMap(({ id, secret }) => (secret === null ? [] : [{ id, secret }]));
 }
 
 /** Revokes the team's webhook; the row as it now is, or undefined when there is no such live one. */

@@ -43,9 +43,22 @@ export class Vault {
       });
       decipher.setAAD(Buffer.from(place));
       decipher.setAuthTag(stored.subarray(nonceBytes, nonceBytes + tagBytes));
-      return decipher.update(stored.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8");
+      return (
+        decipher.update(stored.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8")
+      );
     } catch {
       throw keyMissing("The signing secret cannot be read with this key.");
+    }
+  }
+
+  /** Why what is stored cannot be read, in words for the operator; undefined when it can. */
+  whyUnreadable(stored: Uint8Array, place: Place): string | undefined {
+    try {
+      this.open(stored, place);
+      return undefined;
+    } catch (error) {
+      if (error instanceof DomainError) return error.message;
+      throw error;
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Writing } from "../database/open.ts";
+import { DomainError } from "../errors.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { newSecret } from "../tokens/secret-text.ts";
 import { subscriptionResource } from "./resource.ts";
@@ -9,7 +10,8 @@ import { getSubscription, recordSubscription } from "./subscriptions.ts";
 /**
  * Gives the subscription a new signing secret, shown only here. With an overlap the old one signs too for so many
  * milliseconds, while the receiver changes over; without, it is dead at once.
- * @throws DomainError `not_found`; `key_missing` when the new secret cannot be kept.
+ * @throws DomainError `not_found`; `key_missing` when the new secret cannot be kept, or the old one not be read for an
+ *   overlap.
  */
 export async function rotateSecret(
   tx: Writing,
@@ -20,6 +22,12 @@ export async function rotateSecret(
   actor: string,
 ): Promise<WebhookSubscription & { secret: string }> {
   const row = await getSubscription(tx, teamId, id);
+  if (overlapMs > 0 && vault.whyUnreadable(row.secret, `subscriptions:${row.id}`) !== undefined) {
+    throw new DomainError(
+      "key_missing",
+      "The old secret cannot be read, so it cannot sign beside the new one. Rotate without an overlap.",
+    );
+  }
   const secret = newSecret("whsec_");
   await updateSubscription(tx, row.id, {
     secret: vault.seal(secret, `subscriptions:${row.id}`),

@@ -10,7 +10,11 @@ export async function insertSubscription(tx: Writing, row: SubscriptionRow): Pro
 }
 
 /** The subscription of the team, unless it was deleted. */
-export async function selectSubscription(db: Reading, teamId: string, id: string): Promise<SubscriptionRow | undefined> {
+export async function selectSubscription(
+  db: Reading,
+  teamId: string,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
   const [row] = await db
     .select()
     .from(subscriptions)
@@ -48,6 +52,16 @@ export async function selectSubscriptionIdsWithWork(db: Reading): Promise<string
     .from(subscriptions)
     .where(and(eq(subscriptions.status, "active"), isNull(subscriptions.deletedAt), hasJobs(db)));
   return rows.map(({ id }) => id);
+}
+
+/** The sealed secret of every subscription of the workspace. */
+export async function selectSubscriptionSecrets(
+  db: Reading,
+): Promise<Array<{ id: string; secret: Uint8Array }>> {
+  return await db
+    .select({ id: subscriptions.id, secret: subscriptions.secret })
+    .from(subscriptions)
+    .where(isNull(subscriptions.deletedAt));
 }
 
 /** The subscriptions that were deleted and still have something waiting. */
