@@ -48,13 +48,13 @@ export function Text(rules: TextRules): TUnsafe<string> {
 }
 
 /** A uuid in either case. */
-export function Uuid(): TUnsafe<string> {
-  return Type.Unsafe<string>({ [Kind]: "Uuid", type: "string", format: "uuid" });
+export function Uuid(options: { description?: string } = {}): TUnsafe<string> {
+  return Type.Unsafe<string>({ [Kind]: "Uuid", type: "string", format: "uuid", ...options });
 }
 
 /** A page of a collection, from 1, as it stands in a query string. */
-export function PageNumber(): TUnsafe<string> {
-  return Type.Unsafe<string>({ [Kind]: "PageNumber", type: "integer", minimum: 1, default: 1 });
+export function PageNumber(options: { description?: string } = {}): TUnsafe<string> {
+  return Type.Unsafe<string>({ [Kind]: "PageNumber", type: "integer", minimum: 1, default: 1, ...options });
 }
 
 /** The schema, or null. */

@@ -8,7 +8,7 @@ export const Channel = Type.Object(
   {
     id: Uuid(),
     name: Type.String(),
-    slug: Type.String(),
+    slug: Type.String({ description: "Made from the name; unique in the workspace." }),
     visibility: OneOf(channelVisibilities),
     topic: Nullable(Type.String()),
     is_general: Type.Boolean({ description: "Whether it is the workspace's default channel." }),

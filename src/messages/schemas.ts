@@ -26,11 +26,11 @@ export const Message = Type.Object(
     body: Type.String({ description: "Empty in a tombstone and in a system notice." }),
     type: OneOf(["standard", "member_joined", "member_left", "poll"]),
     author: User,
-    reply_to_id: Nullable(Uuid()),
-    thread_root_id: Nullable(Uuid()),
+    reply_to_id: Nullable(Uuid({ description: "The message that this one answers inline." })),
+    thread_root_id: Nullable(Uuid({ description: "The message whose thread this one is in." })),
     reactions: Type.Array(ReactionSummary),
     created_at: Nullable(Type.String({ format: "date-time" })),
-    edited_at: Nullable(Type.String({ format: "date-time" })),
+    edited_at: Nullable(Type.String({ format: "date-time", description: "Null until it is edited." })),
     username: Nullable(Type.String({ description: "The display name that an incoming webhook sent along." })),
     icon_url: Nullable(Type.String({ description: "The icon that an incoming webhook sent along." })),
     sent_to_channel: Type.Boolean({ description: "Whether a thread reply is also shown in the channel." }),
@@ -49,10 +49,27 @@ const body = Text({
 /** The body of `POST …/messages` (specification part 4). */
 export const NewMessage = Type.Object({
   body,
-  client_uuid: Type.Optional(Nullable(Uuid())),
-  reply_to_id: Type.Optional(Nullable(Uuid())),
-  thread_root_id: Type.Optional(Nullable(Uuid())),
-  sent_to_channel: Type.Optional(Type.Boolean({ default: false })),
+  client_uuid: Type.Optional(
+    Nullable(
+      Uuid({ description: "Posting the same uuid again answers with the message of the first time." }),
+    ),
+  ),
+  reply_to_id: Type.Optional(
+    Nullable(
+      Uuid({ description: "A standard message of this channel to answer inline, not a deleted one." }),
+    ),
+  ),
+  thread_root_id: Type.Optional(
+    Nullable(
+      Uuid({
+        description:
+          "A standard message of this channel to answer in a thread, itself neither deleted nor in a thread.",
+      }),
+    ),
+  ),
+  sent_to_channel: Type.Optional(
+    Type.Boolean({ default: false, description: "Whether a thread reply is also shown in the channel." }),
+  ),
 });
 export type NewMessage = Static<typeof NewMessage>;
 
@@ -61,7 +78,9 @@ export const MessageEdit = Type.Object({ body });
 export type MessageEdit = Static<typeof MessageEdit>;
 
 /** The query of `GET …/messages`. */
-export const MessagesQuery = Type.Object({ page: Type.Optional(PageNumber()) });
+export const MessagesQuery = Type.Object({
+  page: Type.Optional(PageNumber({ description: "Which page of 50 messages; the newest are on the first." })),
+});
 
 /** Where a page stands in its collection (specification part 2, pagination). */
 const PageLinks = Type.Object(
