@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
 import {
-  channelResource,
   createChannel,
   getChannelNamed,
   listAllChannels,
+  listedChannel,
   setArchived,
 } from "../../src/channels/channels.ts";
 import { openDirect } from "../../src/channels/direct.ts";
@@ -58,7 +58,7 @@ function addShow(noun: Command, invocation: Invocation): void {
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
       const reference = await channelReference(invocation, at, given);
-      const channel = channelResource(await getChannelNamed(at.database.read, at.team.id, reference));
+      const channel = listedChannel(await getChannelNamed(at.database.read, at.team.id, reference));
       invocation.output.details(
         channel,
         [

@@ -10,10 +10,12 @@ import { type Channel, NewChannel } from "./schemas.ts";
 import {
   type ChannelRow,
   insertChannel,
+  selectChannelBySlug,
   selectChannels,
   selectChannelsNamed,
   selectJoinedChannels,
   updateArchived,
+  updateChannelName,
 } from "./store.ts";
 import { getManagedChannel, getSeenChannel, isOpen } from "./visibility.ts";
 
@@ -26,12 +28,15 @@ export async function listChannels(db: Reading, subject: Subject): Promise<Chann
   const joined = await selectJoinedChannels(db, subject.teamId, subject.id);
   const open = subject.type === "bot" ? [] : (await selectChannels(db, subject.teamId)).filter(isOpen);
   const seen = new Map([...joined, ...open].map((channel) => [channel.id, channel]));
-  return inOrder([...seen.values()]);
+  return sorted([...seen.values()]).map(channelResource);
 }
 
+/** A channel as the command line shows one; `is_managed` for one whose people a company directory decides on. */
+export type ListedChannel = Channel & { is_managed: boolean };
+
 /** Every channel of the team, ordered by name, direct messages included: for the one who runs the workspace. */
-export async function listAllChannels(db: Reading, teamId: string): Promise<Channel[]> {
-  return inOrder(await selectChannels(db, teamId));
+export async function listAllChannels(db: Reading, teamId: string): Promise<ListedChannel[]> {
+  return sorted(await selectChannels(db, teamId)).map(listedChannel);
 }
 
 /** @throws DomainError `not_found` when the subject cannot see it. */
@@ -65,33 +70,78 @@ export async function createChannel(
 }
 
 /**
+ * Adds a private channel without members that a company directory manages, known to it by `externalId`.
+ * @throws DomainError `invalid` on `name` as `addChannel`.
+ */
+export async function createManagedChannel(
+  tx: Writing,
+  teamId: string,
+  { name, externalId }: { name: string; externalId: string | null },
+  actor: string,
+): Promise<ChannelRow> {
+  const channel = await addChannel(tx, {
+    teamId,
+    name,
+    visibility: "private",
+    topic: null,
+    isGeneral: false,
+    members: [],
+    createdBy: null,
+    isManaged: true,
+    externalId,
+  });
+  await recordChannel(tx, channel, "channel.created", actor, { is_managed: true });
+  return channel;
+}
+
+/**
+ * Gives the channel another name, and with it another slug.
+ * @throws DomainError `invalid` on `name` when the slug is taken in the team or empty.
+ */
+export async function renameChannel(
+  tx: Writing,
+  channel: ChannelRow,
+  name: string,
+  actor: string,
+): Promise<ChannelRow> {
+  const slug = slugOf(name);
+  if (slug === "") throw withoutSlug();
+  if (slug !== channel.slug && (await selectChannelBySlug(tx, channel.teamId, slug))) throw slugTaken(slug);
+  await updateChannelName(tx, channel.id, name, slug);
+  await recordChannel(tx, channel, "channel.renamed", actor, { to: name });
+  return { ...channel, name, slug };
+}
+
+/**
  * Adds a channel as given, without a word in the audit log; nobody is announced as having joined.
  * @throws DomainError `invalid` on `name` when its slug is taken in the team or empty.
  */
 export async function addChannel(
   tx: Writing,
-  input: Pick<ChannelRow, "teamId" | "name" | "visibility" | "topic" | "isGeneral" | "createdBy"> & {
-    members: readonly string[];
-    /** Given for a direct message, whose slug does not come from a name. */
-    directSlug?: string;
-  },
+  input: Pick<ChannelRow, "teamId" | "name" | "visibility" | "topic" | "isGeneral" | "createdBy"> &
+    Partial<Pick<ChannelRow, "isManaged" | "externalId">> & {
+      members: readonly string[];
+      /** Given for a direct message, whose slug does not come from a name. */
+      directSlug?: string;
+    },
 ): Promise<ChannelRow> {
   const { members, directSlug, ...fields } = input;
   const now = Date.now();
   const slug = directSlug ?? slugOf(input.name);
-  if (slug === "") throw invalid({ name: ["The name field must contain a letter or a digit."] });
+  if (slug === "") throw withoutSlug();
   const channel: ChannelRow = {
+    isManaged: false,
+    externalId: null,
     ...fields,
     id: Bun.randomUUIDv7(),
     slug,
     isArchived: false,
     isDirect: directSlug !== undefined,
     lastPosition: 0,
+    updatedAt: now,
     createdAt: now,
   };
-  if (!(await insertChannel(tx, channel))) {
-    throw invalid({ name: [`There is a channel with the slug ${slug} in this workspace already.`] });
-  }
+  if (!(await insertChannel(tx, channel))) throw slugTaken(slug);
   for (const userId of members) await insertMember(tx, channel.id, userId, now);
   return channel;
 }
@@ -145,7 +195,10 @@ export async function getChannelNamed(db: Reading, teamId: string, reference: st
   if (!only) throw new DomainError("not_found", `There is no channel ${JSON.stringify(reference)}.`);
   if (found.length > 1) {
     const ids = found.map((channel) => channel.id).join(", ");
-    throw new DomainError("conflict", `Several channels are called ${JSON.stringify(reference)}; name one by id: ${ids}`);
+    throw new DomainError(
+      "conflict",
+      `Several channels are called ${JSON.stringify(reference)}; name one by id: ${ids}`,
+    );
   }
   return only;
 }
@@ -165,18 +218,35 @@ export function channelResource(row: ChannelRow): Channel {
   };
 }
 
-function inOrder(rows: ChannelRow[]): Channel[] {
-  return rows
-    .sort((a, b) => dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1))
-    .map(channelResource);
+/** The channel as the command line shows it. */
+export function listedChannel(row: ChannelRow): ListedChannel {
+  return { ...channelResource(row), is_managed: row.isManaged };
 }
 
-async function recordChannel(tx: Writing, channel: ChannelRow, action: string, actor: string): Promise<void> {
+function sorted(rows: ChannelRow[]): ChannelRow[] {
+  return rows.sort((a, b) => dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
+}
+
+async function recordChannel(
+  tx: Writing,
+  channel: ChannelRow,
+  action: string,
+  actor: string,
+  details: Record<string, unknown> = {},
+): Promise<void> {
   await record(tx, {
     teamId: channel.teamId,
     actor,
     action,
     target: `channel:${channel.id}`,
-    details: { name: channel.name },
+    details: { name: channel.name, ...details },
   });
+}
+
+function withoutSlug(): DomainError {
+  return invalid({ name: ["The name field must contain a letter or a digit."] });
+}
+
+function slugTaken(slug: string): DomainError {
+  return invalid({ name: [`There is a channel with the slug ${slug} in this workspace already.`] });
 }

@@ -19,22 +19,46 @@ const byId = prepared((db) =>
     .prepare(),
 );
 
-export async function selectChannel(db: Reading, teamId: string, id: string): Promise<ChannelRow | undefined> {
+export async function selectChannel(
+  db: Reading,
+  teamId: string,
+  id: string,
+): Promise<ChannelRow | undefined> {
   const [row] = await byId(db).execute({ teamId, id });
   return row;
 }
 
 /** Every channel of the team that has this id, slug or exact name. */
-export async function selectChannelsNamed(db: Reading, teamId: string, reference: string): Promise<ChannelRow[]> {
+export async function selectChannelsNamed(
+  db: Reading,
+  teamId: string,
+  reference: string,
+): Promise<ChannelRow[]> {
   return await db
     .select()
     .from(channels)
     .where(
       and(
         eq(channels.teamId, teamId),
-        or(eq(channels.id, reference.toLowerCase()), eq(channels.slug, reference), eq(channels.name, reference)),
+        or(
+          eq(channels.id, reference.toLowerCase()),
+          eq(channels.slug, reference),
+          eq(channels.name, reference),
+        ),
       ),
     );
+}
+
+export async function selectChannelBySlug(
+  db: Reading,
+  teamId: string,
+  slug: string,
+): Promise<ChannelRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(channels)
+    .where(and(eq(channels.teamId, teamId), eq(channels.slug, slug)));
+  return row;
 }
 
 export async function selectChannels(db: Reading, teamId: string): Promise<ChannelRow[]> {
@@ -42,7 +66,11 @@ export async function selectChannels(db: Reading, teamId: string): Promise<Chann
 }
 
 /** The channels that the user is a member of. */
-export async function selectJoinedChannels(db: Reading, teamId: string, userId: string): Promise<ChannelRow[]> {
+export async function selectJoinedChannels(
+  db: Reading,
+  teamId: string,
+  userId: string,
+): Promise<ChannelRow[]> {
   const rows = await db
     .select({ channel: channels })
     .from(channelMembers)
@@ -52,7 +80,11 @@ export async function selectJoinedChannels(db: Reading, teamId: string, userId: 
 }
 
 export async function updateArchived(tx: Writing, id: string, isArchived: boolean): Promise<void> {
-  await tx.update(channels).set({ isArchived }).where(eq(channels.id, id));
+  await tx.update(channels).set({ isArchived, updatedAt: Date.now() }).where(eq(channels.id, id));
+}
+
+export async function updateChannelName(tx: Writing, id: string, name: string, slug: string): Promise<void> {
+  await tx.update(channels).set({ name, slug, updatedAt: Date.now() }).where(eq(channels.id, id));
 }
 
 const advance = prepared((db) =>

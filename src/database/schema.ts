@@ -22,6 +22,22 @@ export const users = sqliteTable("users", {
   role: text({ enum: ["owner", "admin", "member"] }),
   deactivatedAt: integer("deactivated_at"),
   createdAt: integer("created_at").notNull(),
+  userName: text("user_name"),
+  externalId: text("external_id"),
+  displayName: text("display_name"),
+  givenName: text("given_name"),
+  familyName: text("family_name"),
+  formattedName: text("formatted_name"),
+  removedAt: integer("removed_at"),
+  updatedAt: integer("updated_at").notNull(),
+});
+
+export const userEmails = sqliteTable("user_emails", {
+  userId: text("user_id").notNull(),
+  position: integer().notNull(),
+  value: text().notNull(),
+  type: text(),
+  isPrimary: integer("is_primary", { mode: "boolean" }).notNull(),
 });
 
 export const channels = sqliteTable("channels", {
@@ -37,6 +53,9 @@ export const channels = sqliteTable("channels", {
   createdBy: text("created_by"),
   lastPosition: integer("last_position").notNull(),
   createdAt: integer("created_at").notNull(),
+  isManaged: integer("is_managed", { mode: "boolean" }).notNull(),
+  externalId: text("external_id"),
+  updatedAt: integer("updated_at").notNull(),
 });
 
 export const channelMembers = sqliteTable("channel_members", {

@@ -1,10 +1,13 @@
 import { and, asc, eq, isNull, or, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
-import { users } from "../database/schema.ts";
+import { userEmails, users } from "../database/schema.ts";
 import type { Role } from "../subject.ts";
 
 export type UserRow = typeof users.$inferSelect;
+
+/** An e-mail address of a person, as a directory writes them: with a type such as `work`, one of them the primary one. */
+export type Email = Pick<typeof userEmails.$inferSelect, "value" | "type" | "isPrimary">;
 
 export async function insertUser(tx: Writing, row: UserRow): Promise<void> {
   await tx.insert(users).values(row);
@@ -54,11 +57,39 @@ export async function selectUsersNamed(db: Reading, teamId: string, reference: s
 }
 
 export async function updateRole(tx: Writing, id: string, role: Role): Promise<void> {
-  await tx.update(users).set({ role }).where(eq(users.id, id));
+  await tx.update(users).set({ role, updatedAt: Date.now() }).where(eq(users.id, id));
 }
 
 export async function updateDeactivatedAt(tx: Writing, id: string, at: number | null): Promise<void> {
-  await tx.update(users).set({ deactivatedAt: at }).where(eq(users.id, id));
+  await tx.update(users).set({ deactivatedAt: at, updatedAt: Date.now() }).where(eq(users.id, id));
+}
+
+/** The person of the team whom a directory finds by this name, in whatever case it is written. */
+export async function selectUserByUserName(
+  db: Reading,
+  teamId: string,
+  userName: string,
+): Promise<UserRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(users)
+    .where(
+      and(
+        eq(users.teamId, teamId),
+        eq(users.userName, userName),
+        // To the letter of the index, which holds for no bound value.
+        sql`${users.type} = 'human'`,
+        isNull(users.removedAt),
+      ),
+    );
+  return row;
+}
+
+/** Gives the person these addresses, in this order, in the place of those there were. */
+export async function replaceEmails(tx: Writing, userId: string, emails: readonly Email[]): Promise<void> {
+  await tx.delete(userEmails).where(eq(userEmails.userId, userId));
+  if (emails.length === 0) return;
+  await tx.insert(userEmails).values(emails.map((email, position) => ({ ...email, userId, position })));
 }
 
 /** An active owner of the team other than the given one, where there is one. */

@@ -6,9 +6,11 @@ import { type Role, roles, type Subject } from "../subject.ts";
 import { revokeTokensOfUser } from "../tokens/store.ts";
 import { slugOf } from "../text.ts";
 import { checkOf } from "../validation.ts";
+import { firstProfile, noProfile, type Profile } from "./profile.ts";
 import { NewUser, type User } from "./schemas.ts";
 import {
   insertUser,
+  replaceEmails,
   selectOtherOwner,
   selectUser,
   selectUsers,
@@ -40,7 +42,10 @@ export async function createPerson(
   if (input.email !== undefined && !emailShape.test(input.email)) {
     throw invalid({ email: ["The email field must be an e-mail address."] });
   }
-  const row = await addUser(tx, { teamId, type: "human", name, role, email: input.email ?? null });
+  const email = input.email ?? null;
+  const profile = await firstProfile(tx, teamId, { name, email });
+  const row = await addUser(tx, { ...profile, teamId, type: "human", name, role, email });
+  if (email !== null) await replaceEmails(tx, row.id, [{ value: email, type: "work", isPrimary: true }]);
   await record(tx, {
     teamId,
     actor,
@@ -54,9 +59,18 @@ export async function createPerson(
 /** Adds a bot or a human as given, without a word in the audit log: for those who write their own. */
 export async function addUser(
   tx: Writing,
-  user: Pick<UserRow, "teamId" | "type" | "name" | "role" | "email">,
+  user: Pick<UserRow, "teamId" | "type" | "name" | "role" | "email"> & Partial<Profile>,
 ): Promise<UserRow> {
-  const row: UserRow = { ...user, id: Bun.randomUUIDv7(), deactivatedAt: null, createdAt: Date.now() };
+  const now = Date.now();
+  const row: UserRow = {
+    ...noProfile,
+    ...user,
+    id: Bun.randomUUIDv7(),
+    deactivatedAt: null,
+    removedAt: null,
+    updatedAt: now,
+    createdAt: now,
+  };
   await insertUser(tx, row);
   return row;
 }

@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import { join } from "node:path";
 import { type Database, openDatabase, type Writing } from "../../src/database/open.ts";
 import { insertTeam, selectTeams } from "../../src/teams/store.ts";
-import { insertUser } from "../../src/users/store.ts";
+import { addUser } from "../../src/users/users.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A database of its own, on disk as in life. */
@@ -62,16 +62,7 @@ describe("a write", () => {
     await using store = open();
     const orphan = store.database.write(async (tx) => {
       await addTeam(tx, "acme");
-      await insertUser(tx, {
-        id: "u",
-        teamId: "nowhere",
-        type: "bot",
-        name: "Bot",
-        email: null,
-        role: null,
-        deactivatedAt: null,
-        createdAt: 0,
-      });
+      await addUser(tx, { teamId: "nowhere", type: "bot", name: "Bot", role: null, email: null });
     });
     expect(String(await orphan.catch((error: unknown) => error))).toContain("FOREIGN KEY");
     await store.database.write((tx) => addTeam(tx, "next"));
