@@ -8,13 +8,14 @@ import { isNameable, isStorable, isUuid, trim } from "../../src/text.ts";
 import { isSecretText } from "../../src/tokens/secret-text.ts";
 import { checkOf, Text } from "../../src/validation.ts";
 
-const small = 64 * 1024;
-const times = 16;
+const small = 16 * 1024;
+/** The long text is 1 MiB, as much as a body can hold. */
+const times = 64;
 
-/** Twice as much as work in proportion to the length takes; work in proportion to its square takes 16 times as much. */
-const ratioMax = 2 * times;
+/** Work in proportion to the square of the length takes 4,096 times as long; what is far below that leaves room for noise. */
+const ratioMax = 8 * times;
 /** Less cannot be told from what else the machine does. */
-const least_ms = 0.3;
+const least_ms = 0.1;
 
 const checkMessage = checkOf(
   Type.Object({ body: Text({ maxLength: 8_000, minLength: 1, isTrimmed: true }) }),
