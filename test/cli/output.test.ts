@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createChannel } from "../../src/channels/channels.ts";
 import { subjectOf } from "../../src/users/users.ts";
 import { run, runJson } from "../support/cli.ts";
+import { parley } from "../support/server.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace, type Workspace } from "../support/workspace.ts";
 
@@ -52,4 +53,23 @@ test("a list that is empty says so on standard error, and is an empty list in JS
   expect(stdout).toBe("");
   expect(stderr).toContain("There is no bot yet.\nNext: parley bots create");
   expect(await runJson<unknown>(folder.path, ["bots", "list", "--team", quiet.id])).toEqual([]);
+});
+
+test("a reader that has seen enough is no failure, and a full disk is one", async () => {
+  const shell = async (line: string) => {
+    const child = Bun.spawn(["bash", "-o", "pipefail", "-c", line, parley], {
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [stdout, stderr, status] = await Promise.all([
+      child.stdout.text(),
+      child.stderr.text(),
+      child.exited,
+    ]);
+    return { stdout, stderr, status };
+  };
+  expect(await shell('"$0" openapi | head -n 1')).toEqual({ stdout: "{\n", stderr: "", status: 0 });
+  const full = await shell('"$0" openapi > /dev/full');
+  expect(full.status).toBe(1);
+  expect(full.stderr).toMatch(/^error: The result cannot be written: ENOSPC.*\n$/);
 });
