@@ -34,11 +34,10 @@ export const tags: OpenApiDocument["tags"] = [
   { name: "Reactions", description: "Emoji on messages." },
   { name: "Members", description: "Who belongs to a channel." },
   {
-    name: "Webhooks",
+    name: "Outgoing webhooks",
     description: "Subscriptions, which have events delivered to an address of yours as signed POST requests.",
   },
   { name: "Incoming webhooks", description: "Secret addresses that each post into one channel as a bot." },
-  { name: "Deliveries", description: "What a subscription's address is sent." },
 ];
 
 export const securitySchemes: OpenApiDocument["components"]["securitySchemes"] = {

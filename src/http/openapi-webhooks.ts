@@ -40,7 +40,8 @@ function delivery(event: WebhookEvent, schemas: Map<string, Schema>): Operation 
   const example = { id: exampleIds.event, type: event, created_at, data: eventExamples[event] };
   return {
     operationId: `on${name}`,
-    tags: ["Deliveries"],
+    // The document has a section of its own for these.
+    tags: [],
     summary: event,
     description: firesWhen,
     parameters: headersOf(event, deliverySignature([exampleSecret], sentAtSeconds, JSON.stringify(example))),

@@ -20,7 +20,7 @@ import {
 /** `/webhooks` (specification part 4, outgoing-webhook subscriptions). */
 export function subscriptionRoutes(context: ApiContext) {
   const { database, authentication } = context;
-  return new Elysia({ prefix: "/webhooks", tags: ["Webhooks"] })
+  return new Elysia({ prefix: "/webhooks", tags: ["Outgoing webhooks"] })
     .use(authentication)
     .get("", async ({ subject }) => ({ data: await listSubscriptions(database.read, subject.teamId) }), {
       scope: "webhooks:read",
