@@ -68,7 +68,12 @@ export class RateLimit {
  * Counts a request of the key and says in the answer's headers where it stands.
  * @throws DomainError `rate_limited` with `Retry-After`; `who` is the one that is limited, for the message.
  */
-export function spend(rateLimit: RateLimit, key: string, who: string, headers: Record<string, string | number>): void {
+export function spend(
+  rateLimit: RateLimit,
+  key: string,
+  who: string,
+  headers: Record<string, string | number>,
+): void {
   const { isAllowed, limit, remaining, resetsAt, retryAfterSeconds } = rateLimit.take(key);
   headers["x-ratelimit-limit"] = String(limit);
   headers["x-ratelimit-remaining"] = String(remaining);
