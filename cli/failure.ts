@@ -45,5 +45,6 @@ function sentence(error: CommanderError): string {
   if (error.code === "commander.help") return "A command is missing. See --help for what there is.";
   const text = error.message.replace(/^error: /, "").replaceAll("\n", " ");
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.)]$/.test(begun) ? begun : `${begun}.`;
+  if (/[.)]$/.test(begun)) return begun;
+  return error.code === "commander.unknownCommand" ? `${begun}. See --help for what there is.` : `${begun}.`;
 }

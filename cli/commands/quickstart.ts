@@ -97,10 +97,10 @@ function lines(
 ): string[] {
   const messages = `${baseUrl}/api/v1/channels/${channel.id}/messages`;
   return [
-    isNew
-      ? `Made the workspace of ${team.name} in ${dataDir}.`
-      : `The workspace of ${team.name} in ${dataDir} is there already; here is a fresh token.`,
-    `The bot ${bot.name} is in #${channel.name}; its token has every scope and is shown only this once.`,
+    ...(isNew
+      ? [`Made the workspace of ${team.name} in ${dataDir}.`]
+      : [`The workspace of ${team.name} is there already, in ${dataDir}.`, "Here is a fresh token for it."]),
+    `The bot ${bot.name} is in #${channel.name}. Its token has every scope, and is shown once.`,
     "",
     `Post a message in #${channel.name}:`,
     "",

@@ -20,6 +20,7 @@ describe.concurrent("wrong usage exits with 2", () => {
     [[], "command is missing"],
     [["teams"], "command is missing"],
     [["team"], "Did you mean teams?"],
+    [["xyzzy"], "See --help"],
     [["teams", "lst"], "Did you mean list?"],
     [["teams", "list", "extra"], "Too many arguments"],
     [["teams", "list", "--bogus"], "--bogus"],

@@ -56,7 +56,7 @@ test("quickstart again says that the workspace is there and prints lines that wo
   const tokens: string[] = [];
   for (let time = 0; time < 2; time++) {
     await using screen = onTerminal(folder.path, ["quickstart"], anyPort);
-    await screen.shows("is there already; here is a fresh token");
+    await screen.shows("Here is a fresh token");
     await screen.shows("Stop it with Ctrl-C.");
     const [posted] = await pasteCommands(screen);
     expect(JSON.parse(posted ?? "")).toMatchObject({ data: { body: "Hello from curl" } });
