@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { AuditEntry } from "../../src/audit/audit.ts";
+import type { ListedChannel } from "../../src/channels/channels.ts";
 import type { Channel } from "../../src/channels/schemas.ts";
 import { authenticate, type Token } from "../../src/tokens/tokens.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
@@ -136,11 +137,11 @@ test("a channel is created as one of the team, shown by slug, archived and broug
     created_at: time,
   });
   for (const reference of [made.id, made.id.toUpperCase(), "on-call", "#on-call", "On Call"]) {
-    expect(await json<Channel>("channels", "show", reference)).toEqual(made);
+    expect(await json<ListedChannel>("channels", "show", reference)).toEqual({ ...made, is_managed: false });
   }
   const archived = { ...made, is_archived: true };
   expect(await json<Channel>("channels", "archive", "on-call", "--yes")).toEqual(archived);
-  expect(await json<Channel[]>("channels", "list")).toContainEqual(archived);
+  expect(await json<ListedChannel[]>("channels", "list")).toContainEqual({ ...archived, is_managed: false });
   expect(await json<Channel>("channels", "unarchive", "on-call")).toEqual(made);
 });
 
@@ -165,7 +166,7 @@ test("two users have one conversation, whoever is named first", async () => {
   const direct = await json<Channel>("channels", "direct", "Ana", "Helper");
   expect(direct).toMatchObject({ id, visibility: "private", is_direct: true });
   expect(await json<Channel>("channels", "direct", "Helper", "Ana")).toEqual(direct);
-  expect(await json<Channel[]>("channels", "list")).toContainEqual(direct);
+  expect(await json<ListedChannel[]>("channels", "list")).toContainEqual({ ...direct, is_managed: false });
 });
 
 test("a token is shown once, acts as its user until it expires, and is revoked by its id", async () => {
