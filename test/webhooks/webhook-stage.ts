@@ -241,6 +241,14 @@ export async function startWebhookStage(environment: Record<string, string> = {}
   return new WebhookStage({ workspace, team, server, folder, token });
 }
 
+/** The message that the promise is rejected with, empty when it is not. */
+export async function refusalOf(promise: Promise<unknown>): Promise<string> {
+  return await promise.then(
+    () => "",
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+}
+
 /** The delivery's body as the specification describes it. */
 export function envelopeOf(received: Received): Envelope {
   return JSON.parse(received.text) as Envelope;
