@@ -3,7 +3,7 @@ import { type ApiClient, apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 import { growthDuring } from "./memory.ts";
-import { expectNoFaults } from "./no-faults.ts";
+import { expectNoFaults, linesUpToNow } from "./server-log.ts";
 import { ask, asOurs, exchange, RawConnection, requestText } from "./raw-connection.ts";
 
 const mebibyte = 1024 * 1024;
@@ -166,7 +166,7 @@ describe("a sender that breaks off", () => {
     ["inside of a chunk", chunked, '64\r\n{"body": "broken off'],
     ["between two chunks", chunked, chunkOf('{"body": "broken off"}')],
   ])("%s has posted nothing, and that is no fault of ours", async (_where, header, body) => {
-    const before = stage.server.logLines().length;
+    const { length: before } = await linesUpToNow(stage.server);
     using connection = new RawConnection(stage.server.url);
     connection.write(requestText(post, ["Host: a", authorization, header], body));
     connection.end();

@@ -3,7 +3,7 @@ import type { Channel } from "../../src/channels/schemas.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import type { ApiClient } from "../support/client.ts";
 import { type Stage, startStage } from "../support/stage.ts";
-import { expectNoFaults } from "./no-faults.ts";
+import { expectNoFaults } from "./server-log.ts";
 
 let stage: Stage;
 let member: ApiClient;

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { shortcodeName } from "../../src/emoji/emoji.ts";
-import { canonicalEmoji } from "../../src/emoji/unicode.ts";
 import { parseJson } from "../../src/http/json-body.ts";
 import { routeTable } from "../../src/http/route-table.ts";
 import { isNameable, isStorable, isUuid, trim } from "../../src/text.ts";
@@ -47,7 +46,6 @@ const works: Record<string, (text: string) => unknown> = {
   "looking for what cannot be in a name": isNameable,
   "checking a message": (text) => checkMessage({ body: text }),
   "checking a name": (text) => checkName({ name: text }),
-  "telling an emoji": canonicalEmoji,
   "telling a shortcode": (text) => shortcodeName(`:${text}:`),
   "telling a uuid": isUuid,
   "telling a token": (text) => isSecretText(`ply_pat_${text}`),

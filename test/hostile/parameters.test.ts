@@ -4,7 +4,7 @@ import type { Message, MessagePage } from "../../src/messages/schemas.ts";
 import type { ApiClient } from "../support/client.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 import { actor } from "../support/workspace.ts";
-import { expectNoFaults } from "./no-faults.ts";
+import { expectNoFaults } from "./server-log.ts";
 
 let stage: Stage;
 let member: ApiClient;

@@ -65,13 +65,6 @@ export class RawConnection implements Disposable {
     return this.answers().slice(0, count);
   }
 
-  /** The same for a connection that is used over and over: they are forgotten here, and nothing else must be under way. */
-  async takeAnswers(count: number): Promise<RawAnswer[]> {
-    const answers = await this.waitForAnswers(count);
-    this.#received = "";
-    return answers;
-  }
-
   [Symbol.dispose](): void {
     this.#socket.destroy();
   }

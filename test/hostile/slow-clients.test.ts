@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { apiClient } from "../support/client.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 import { residentMiB } from "./memory.ts";
-import { expectNoFaults } from "./no-faults.ts";
+import { expectNoFaults } from "./server-log.ts";
 import { asOurs, RawConnection, requestText } from "./raw-connection.ts";
 
 /** The server gives a connection 10 seconds, and looks at it every 4. */
