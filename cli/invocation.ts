@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type Config, dataDirectory, type Environment, readConfig } from "../src/config.ts";
 import type { Database } from "../src/database/open.ts";
+import { signalWork } from "../src/jobs/signal.ts";
 import { getTeamNamed, listTeams, type Team } from "../src/teams/teams.ts";
 import { openWorkspace } from "../src/workspace.ts";
 import { cliActor } from "./actor.ts";
@@ -68,12 +69,20 @@ export class Invocation {
     return readConfig(this.dataDir, this.environment, flags);
   }
 
+  /** The address under which the world reaches the server, as far as the settings tell. */
+  get baseUrl(): string {
+    const { baseUrl, port } = this.config();
+    return baseUrl || `http://localhost:${port}`;
+  }
+
   /**
    * Runs `work` with the workspace open, and closes it.
    * @throws what `openWorkspace` and `work` throw.
    */
   async inWorkspace<T>(work: (database: Database) => Promise<T>): Promise<T> {
     const database = openWorkspace(this.dataDir);
+    // A server on the same folder delivers at once what a command gives it to deliver.
+    database.onWork(() => signalWork(this.dataDir));
     try {
       return await work(database);
     } finally {

@@ -67,6 +67,16 @@ export class Output {
     this.#note(`Next: ${printable(command)}`);
   }
 
+  /** A remark for people, on standard error. */
+  note(text: string): void {
+    this.#note(printable(text));
+  }
+
+  /** A line of something that goes on and on. */
+  line(text: string): void {
+    writeLine(process.stdout, printable(text));
+  }
+
   /** A refusal, with what is wrong in each field where that is more than the message says. */
   failure(message: string, errors?: FieldErrors): void {
     if (this.#options.isJson) {

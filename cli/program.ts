@@ -5,18 +5,29 @@ import { forbidden } from "../src/errors.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addBots } from "./commands/bots.ts";
 import { addChannels } from "./commands/channels.ts";
+import { addDeliveries } from "./commands/deliveries.ts";
 import { addEmojiNoun } from "./commands/emoji.ts";
+import { addIncomingWebhooks } from "./commands/incoming-webhooks.ts";
 import { addInit } from "./commands/init.ts";
+import { addListen } from "./commands/listen.ts";
 import { addOpenApi } from "./commands/openapi.ts";
 import { addQuickstart } from "./commands/quickstart.ts";
 import { addServe } from "./commands/serve.ts";
 import { addTeams } from "./commands/teams.ts";
 import { addTokens } from "./commands/tokens.ts";
 import { addUsers } from "./commands/users.ts";
+import { addWebhooks } from "./commands/webhooks.ts";
 import { Invocation } from "./invocation.ts";
 
 /** What there is only while `INTEGRATIONS_ENABLED` is true. */
-const integrationCommands = new Set(["quickstart", "bots", "tokens"]);
+const integrationCommands = new Set([
+  "quickstart",
+  "bots",
+  "tokens",
+  "incoming-webhooks",
+  "webhooks",
+  "deliveries",
+]);
 
 /**
  * The tree of commands with the options that all of them take. It throws where it would end the process: commander's
@@ -65,6 +76,10 @@ export function parleyProgram(environment: Environment): Command {
   addBots(program, invocation);
   addChannels(program, invocation);
   addTokens(program, invocation);
+  addIncomingWebhooks(program, invocation);
+  addWebhooks(program, invocation);
+  addDeliveries(program, invocation);
+  addListen(program, invocation);
   addEmojiNoun(program, invocation);
   addAudit(program, invocation);
   addOpenApi(program, invocation);

@@ -1,7 +1,9 @@
 import type { Database } from "../src/database/open.ts";
 import { DomainError } from "../src/errors.ts";
 import type { Log } from "../src/log.ts";
+import { openWorkspace } from "../src/workspace.ts";
 import type { Invocation, SettingFlags } from "./invocation.ts";
+import { stopSignal } from "./stop-signal.ts";
 
 /**
  * Serves the workspace until SIGTERM or SIGINT, then finishes the requests under way and closes the data; a second
@@ -17,11 +19,12 @@ export async function serveUntilStopped(
   const config = invocation.config(flags);
   // Only a server needs these, and they take longer to load than a small command takes to run.
   const [{ startApp }, { createLog }] = await Promise.all([import("../src/app.ts"), import("../src/log.ts")]);
-  await invocation.inWorkspace(async (database) => {
+  const { dataDir } = invocation;
+  const database = openWorkspace(dataDir);
+  try {
     const stopped = stopSignal();
     const log = createLog(config.logLevel);
     endOnFault(log);
-    const { dataDir } = invocation;
     const app = await listen(() => startApp({ config, dataDir, database, log }), config);
     try {
       await onListening({ url: app.url, database });
@@ -29,7 +32,9 @@ export async function serveUntilStopped(
     } finally {
       await app.stop();
     }
-  });
+  } finally {
+    await database.close();
+  }
   // A delivery that the stop gave up would keep the process alive until its own time is over.
   process.exit();
 }
@@ -72,18 +77,4 @@ async function listen<App>(
         throw error;
     }
   }
-}
-
-/** Resolves with the first signal to stop; the second one ends the process at once. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let isStopping = false;
-    const stop = () => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      resolve();
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-  });
 }

@@ -98,7 +98,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
             "",
           ],
           brief: token.token,
-          next: `curl -H "Authorization: Bearer TOKEN" ${apiAddress(invocation)}/channels`,
+          next: `curl -H "Authorization: Bearer TOKEN" ${invocation.baseUrl}/api/v1/channels`,
         });
       });
     });
@@ -150,9 +150,4 @@ function shortScopes(token: Token): string {
 
 function expiry({ expires_at }: Token): string {
   return expires_at === null ? " and never expires" : ` and expires ${relativeTime(expires_at)}`;
-}
-
-function apiAddress(invocation: Invocation): string {
-  const { baseUrl, port } = invocation.config();
-  return `${baseUrl || `http://localhost:${port}`}/api/v1`;
 }

@@ -34,7 +34,12 @@ const attemptsShown = 20;
  *   channel of another team; `key_missing` when the secret cannot be kept.
  */
 export async function createSubscription(
-  { database, guard, vault, log }: { database: Database; guard: AddressGuard; vault: Vault; log: Log },
+  {
+    database,
+    guard,
+    vault,
+    log,
+  }: { database: Database; guard: AddressGuard; vault: Vault; log: Pick<Log, "warn"> },
   teamId: string,
   input: unknown,
   actor: string,
@@ -104,7 +109,12 @@ export async function showSubscription(
  * Deletes the subscription: nothing is sent from now on. What still waited is dropped by retention, in small steps.
  * @throws DomainError `not_found`.
  */
-export async function deleteSubscription(tx: Writing, teamId: string, id: string, actor: string): Promise<void> {
+export async function deleteSubscription(
+  tx: Writing,
+  teamId: string,
+  id: string,
+  actor: string,
+): Promise<void> {
   const row = await getSubscription(tx, teamId, id);
   await updateSubscription(tx, row.id, { deletedAt: Date.now() });
   await deleteFilters(tx, row.id);
@@ -132,7 +142,9 @@ async function foreignChannels(db: Reading, teamId: string, ids: readonly string
   const errors: FieldErrors = {};
   for (const [index, id] of ids.entries()) {
     if (await selectChannel(db, teamId, id.toLowerCase())) continue;
-    errors[`channel_ids.${index}`] = [`The channel_ids.${index} field must name a channel of this workspace.`];
+    errors[`channel_ids.${index}`] = [
+      `The channel_ids.${index} field must name a channel of this workspace.`,
+    ];
   }
   return errors;
 }

@@ -11,7 +11,11 @@ const lookUpMs = 5_000;
  * like from the inside, so it stands in the log only. A name that does not resolve at this moment breaks no rule: its
  * DNS may not be set up yet or be out of order, and every delivery looks again.
  */
-export async function refusalOfUrl(url: string, guard: AddressGuard, log: Log): Promise<FieldErrors> {
+export async function refusalOfUrl(
+  url: string,
+  guard: AddressGuard,
+  log: Pick<Log, "warn">,
+): Promise<FieldErrors> {
   const vetted = await vet(url, guard, lookUpMs);
   if (vetted.ok || vetted.reason === "unresolvable") return {};
   log.warn({ detail: vetted.detail }, "webhook.url_refused");

@@ -1,0 +1,166 @@
+import type { Command } from "commander";
+import { getChannelNamed } from "../../src/channels/channels.ts";
+import {
+  createIncomingWebhook,
+  type IncomingWebhook,
+  listIncomingWebhooks,
+  revokeIncomingWebhook,
+  rotateIncomingSecret,
+} from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { getUserNamed } from "../../src/users/users.ts";
+import { addCommand } from "../command.ts";
+import type { InTeam, Invocation } from "../invocation.ts";
+import { outgoing } from "../outgoing.ts";
+import { botReference, channelReference } from "../references.ts";
+import { relativeTime } from "../relative-time.ts";
+
+/** `parley incoming-webhooks`: the secret addresses that post into a channel. */
+export function addIncomingWebhooks(program: Command, invocation: Invocation): void {
+  const noun = addCommand(program, "incoming-webhooks", {
+    summary: "List, create and revoke addresses that post into a channel",
+    examples: ["parley incoming-webhooks list"],
+  });
+  addList(noun, invocation);
+  addCreate(noun, invocation);
+  addRevoke(noun, invocation);
+  addRotateSecret(noun, invocation);
+}
+
+/** The address of a webhook's token, as the world reaches it. */
+export function incomingUrl(baseUrl: string, token: string): string {
+  return `${baseUrl}/webhooks/incoming/${token}`;
+}
+
+function addList(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "list", {
+    summary: "List the incoming webhooks that were not revoked, newest first",
+    examples: ["parley incoming-webhooks list"],
+  }).action(async () => {
+    await invocation.inTeam(async ({ database, team }) => {
+      invocation.output.list(
+        await listIncomingWebhooks(database.read, team.id),
+        [
+          { title: "NAME", of: ({ name }) => name, canShrink: true },
+          { title: "BOT", of: ({ bot }) => bot.name, canShrink: true },
+          { title: "CHANNEL", of: ({ channel }) => `#${channel.name}`, canShrink: true },
+          { title: "SIGNED", of: ({ signed }) => (signed ? "yes" : "no") },
+          { title: "MADE", of: ({ created_at }) => relativeTime(created_at) },
+          { title: "ID", of: ({ id }) => id },
+        ],
+        { none: "There is no incoming webhook yet.", next: "parley incoming-webhooks create" },
+      );
+    });
+  });
+}
+
+function addCreate(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "create", {
+    summary: "Create an address that posts into a channel as a bot, and show it once",
+    examples: [
+      'parley incoming-webhooks create --bot "Build Bot" --channel general',
+      'parley incoming-webhooks create --bot "Build Bot" --channel deploys --signed',
+    ],
+  })
+    .option("--bot <bot>", "the bot that it posts as, a member of the channel")
+    .option("--channel <channel>", "the channel that it posts into")
+    .option("--name <label>", "what it is for (default: the bot's name)")
+    .option("--signed", "requests have to carry a signature")
+    .action(async (options: { bot?: string; channel?: string; name?: string; signed?: true }) => {
+      await invocation.inTeam(async (at) => {
+        const { database, team } = at;
+        const botNamed = await botReference(invocation, at, options.bot);
+        const channelNamed = await channelReference(invocation, at, options.channel);
+        const { vault } = outgoing(invocation);
+        const { token, ...made } = await database.write(async (tx) => {
+          const bot = await getUserNamed(tx, team.id, botNamed, "bot");
+          const channel = await getChannelNamed(tx, team.id, channelNamed);
+          const input = { name: options.name ?? bot.name, signed: options.signed === true };
+          return await createIncomingWebhook(tx, vault, { bot, channel }, input, invocation.actor);
+        });
+        const url = incomingUrl(invocation.baseUrl, token);
+        invocation.output.done({
+          data: { ...made, url },
+          said: [
+            `Created an incoming webhook that posts into #${made.channel.name} as ${made.bot.name}.`,
+            "Whoever knows the address can post. It is shown only this once:",
+            "",
+            `  ${url}`,
+            "",
+            ...(made.secret === null ? [] : signingHint(made.secret)),
+          ],
+          brief: url,
+          ...(made.secret === null && { next: `curl -d '{"text":"Hello"}' URL` }),
+        });
+      });
+    });
+}
+
+function addRevoke(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "revoke [id]", {
+    summary: "Revoke an incoming webhook: its address is dead from the next request on",
+    examples: ["parley incoming-webhooks revoke 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async (at) => {
+      const id = await webhookId(invocation, at, given);
+      await invocation.prompts.confirm("Revoke the incoming webhook? Its address is dead for good.");
+      const revoked = await at.database.write((tx) =>
+        revokeIncomingWebhook(tx, at.team.id, id, invocation.actor),
+      );
+      invocation.output.done({
+        data: revoked,
+        said: "Revoked the incoming webhook.",
+        brief: revoked.id,
+        next: "parley incoming-webhooks list",
+      });
+    });
+  });
+}
+
+function addRotateSecret(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "rotate-secret [id]", {
+    summary: "Replace the signing secret at once, or begin to ask for signatures, and show the secret once",
+    examples: ["parley incoming-webhooks rotate-secret 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async (at) => {
+      const id = await webhookId(invocation, at, given);
+      await invocation.prompts.confirm(
+        "Replace the signing secret? Requests signed with the old one are refused.",
+      );
+      const { vault } = outgoing(invocation);
+      const rotated = await at.database.write((tx) =>
+        rotateIncomingSecret(tx, vault, at.team.id, id, invocation.actor),
+      );
+      invocation.output.done({
+        data: rotated,
+        said: ["Replaced the signing secret.", ...signingHint(rotated.secret)],
+        brief: rotated.secret,
+      });
+    });
+  });
+}
+
+function signingHint(secret: string): string[] {
+  return [
+    "Each request has to carry X-Signature-256: the HMAC-SHA256 of its raw body, in hex, with this secret.",
+    "It is shown only this once:",
+    "",
+    `  ${secret}`,
+    "",
+  ];
+}
+
+async function webhookId(
+  { prompts }: Invocation,
+  { database, team }: InTeam,
+  given: string | undefined,
+): Promise<string> {
+  return await prompts.choice(given, {
+    question: "Which incoming webhook?",
+    option: "ID",
+    choices: async () => (await listIncomingWebhooks(database.read, team.id)).map(choiceOf),
+  });
+}
+
+function choiceOf({ id, name, channel }: IncomingWebhook) {
+  return { value: id, label: name, hint: `#${channel.name}` };
+}

@@ -1,0 +1,155 @@
+import { type Command, Option } from "commander";
+import { getChannelNamed } from "../../src/channels/channels.ts";
+import { webhookEvents } from "../../src/events/event-types.ts";
+import {
+  createSubscription,
+  deleteSubscription,
+  listSubscriptions,
+  showSubscription,
+} from "../../src/subscriptions/subscriptions.ts";
+import { addCommand } from "../command.ts";
+import type { Invocation } from "../invocation.ts";
+import { outgoing } from "../outgoing.ts";
+import { relativeTime } from "../relative-time.ts";
+import { subscriptionId } from "../subscription-reference.ts";
+import { addWebhookStates } from "./webhook-states.ts";
+
+type CreateOptions = { name?: string; url?: string; event?: string[]; channel?: string[] };
+
+/** `parley webhooks`: the subscriptions that are told what happens. */
+export function addWebhooks(program: Command, invocation: Invocation): void {
+  const noun = addCommand(program, "webhooks", {
+    summary: "List, create and look after subscriptions, the outgoing webhooks",
+    examples: ["parley webhooks list"],
+  });
+  addList(noun, invocation);
+  addShow(noun, invocation);
+  addCreate(noun, invocation);
+  addDelete(noun, invocation);
+  addWebhookStates(noun, invocation);
+}
+
+function addList(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "list", {
+    summary: "List the subscriptions, newest first",
+    examples: ["parley webhooks list"],
+  }).action(async () => {
+    await invocation.inTeam(async ({ database, team }) => {
+      invocation.output.list(
+        await listSubscriptions(database.read, team.id),
+        [
+          { title: "NAME", of: ({ name }) => name, canShrink: true },
+          { title: "STATUS", of: ({ status }) => status },
+          { title: "FAILURES", of: (subscription) => String(subscription.consecutive_failures) },
+          { title: "SUCCESS", of: ({ last_success_at }) => relativeTime(last_success_at) },
+          { title: "URL", of: ({ url }) => url, canShrink: true },
+          { title: "ID", of: ({ id }) => id },
+        ],
+        { none: "There is no subscription yet.", next: "parley webhooks create" },
+      );
+    });
+  });
+}
+
+function addShow(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "show [id]", {
+    summary: "Show a subscription with its latest attempts",
+    examples: ["parley webhooks show 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async (at) => {
+      const id = await subscriptionId(invocation, at, given);
+      const shown = await showSubscription(at.database.read, at.team.id, id);
+      const failed = shown.deliveries.filter(({ succeeded }) => !succeeded).length;
+      invocation.output.details(
+        shown,
+        [
+          ["Name", shown.name],
+          ["URL", shown.url],
+          ["Status", shown.status],
+          ["Events", shown.events.join(", ")],
+          ["Channels", shown.channel_ids?.join(", ") ?? "all"],
+          ["Failures in a row", String(shown.consecutive_failures)],
+          ["Last success", relativeTime(shown.last_success_at)],
+          ["Latest attempts", `${shown.deliveries.length}, of which ${failed} failed`],
+          ["ID", shown.id],
+        ],
+        shown.status === "disabled"
+          ? `parley webhooks enable ${shown.id}`
+          : `parley deliveries list --webhook ${shown.id}`,
+      );
+    });
+  });
+}
+
+function addCreate(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "create", {
+    summary: "Create a subscription, and show its signing secret once",
+    examples: [
+      "parley webhooks create --name CI --url https://ci.example.com/parley --event message.created",
+      "parley webhooks create --name Ops --url https://ops.example.com/ --event message.created --channel ops",
+    ],
+  })
+    .option("--name <name>", "what it is for")
+    .option("--url <url>", "a publicly reachable http or https address")
+    .addOption(new Option("--event <event...>", "what it is told").choices(webhookEvents))
+    .option("--channel <channel...>", "only what happens in these channels (default: everywhere)")
+    .action(async (options: CreateOptions) => {
+      await invocation.inTeam(async ({ database, team }) => {
+        const { prompts, output } = invocation;
+        const input = {
+          name: await prompts.text(options.name, { question: "What is it for?", option: "--name NAME" }),
+          url: await prompts.text(options.url, { question: "Where does it send to?", option: "--url URL" }),
+          events: await prompts.choices(options.event, {
+            question: "What is it told?",
+            option: "--event EVENT",
+            words: webhookEvents,
+          }),
+          ...(options.channel && { channel_ids: await channelIds(options.channel) }),
+        };
+        const { vault, outgoing: sending } = outgoing(invocation);
+        // The reason is for the one who runs the server, and that is who reads this.
+        const log = {
+          warn: ({ detail }: { detail: string }) => output.note(`The URL was refused: ${detail}.`),
+        };
+        const parts = { database, vault, guard: sending.guard, log };
+        const { data, secret } = await createSubscription(parts, team.id, input, invocation.actor);
+        output.done({
+          data: { ...data, secret },
+          said: [
+            `Created the subscription ${data.name} to ${data.url}.`,
+            "Deliveries are signed with this secret, which is shown only this once:",
+            "",
+            `  ${secret}`,
+            "",
+          ],
+          brief: secret,
+          next: `parley webhooks ping ${data.id}`,
+        });
+
+        async function channelIds(references: string[]): Promise<string[]> {
+          const channels = references.map((reference) => getChannelNamed(database.read, team.id, reference));
+          return (await Promise.all(channels)).map(({ id }) => id);
+        }
+      });
+    });
+}
+
+function addDelete(noun: Command, invocation: Invocation): void {
+  addCommand(noun, "delete [id]", {
+    summary: "Delete a subscription: nothing is sent any more, what waits is dropped",
+    examples: ["parley webhooks delete 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async (at) => {
+      const id = await subscriptionId(invocation, at, given);
+      const { name } = await showSubscription(at.database.read, at.team.id, id);
+      await invocation.prompts.confirm(`Delete the subscription ${name}? What waits for it is dropped.`);
+      await at.database.write((tx) => deleteSubscription(tx, at.team.id, id, invocation.actor));
+      invocation.output.done({
+        data: { id, name },
+        said: `Deleted the subscription ${name}.`,
+        brief: id,
+        next: "parley webhooks list",
+      });
+    });
+  });
+}
