@@ -4,7 +4,13 @@ import { channelResource, getChannelNamed, listAllChannels } from "../../src/cha
 import type { Channel } from "../../src/channels/schemas.ts";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import type { Writing } from "../../src/database/open.ts";
+import {
+  createIncomingWebhook,
+  listIncomingWebhooks,
+  revokeIncomingWebhook,
+} from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { joinChannel, listMembersOf } from "../../src/members/members.ts";
+import type { Vault } from "../../src/secrets/vault.ts";
 import { getTeamNamed, type Team } from "../../src/teams/teams.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken } from "../../src/tokens/tokens.ts";
@@ -15,10 +21,12 @@ import { hasWorkspace, initWorkspace } from "../../src/workspace.ts";
 import { loginName } from "../actor.ts";
 import { addCommand } from "../command.ts";
 import type { Invocation } from "../invocation.ts";
+import { outgoing } from "../outgoing.ts";
 import { serveUntilStopped } from "../serving.ts";
+import { incomingUrl } from "./incoming-webhooks.ts";
 
 /** What a first try of the platform needs. */
-type Tools = { team: Team; channel: Channel; bot: User; token: string };
+type Tools = { team: Team; channel: Channel; bot: User; token: string; webhook: string };
 
 const botName = "Quickstart";
 
@@ -34,8 +42,9 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
     const flags = invocation.environment.PARLEY_LOG_LEVEL ? {} : { logLevel: "warn" };
     await serveUntilStopped(invocation, flags, async ({ url, database }) => {
       const team = await getTeamNamed(database.read, isNew ? undefined : invocation.options.team);
-      const tools = await database.write((tx) => makeTools(tx, team, invocation.actor));
       const baseUrl = invocation.config().baseUrl || url;
+      const { vault } = outgoing(invocation);
+      const tools = await database.write((tx) => makeTools(tx, { team, vault, baseUrl }, invocation.actor));
       invocation.output.done({
         data: { url, ...tools },
         said: lines(tools, baseUrl, { isNew, dataDir: invocation.dataDir }),
@@ -68,11 +77,38 @@ async function makeWorkspace({ dataDir, options, prompts, actor }: Invocation): 
 }
 
 /** Finds the bot of an earlier run, or makes it, and gives it a token of its own: earlier secrets cannot be read back. */
-async function makeTools(tx: Writing, team: Team, actor: string): Promise<Tools> {
+async function makeTools(
+  tx: Writing,
+  { team, vault, baseUrl }: { team: Team; vault: Vault; baseUrl: string },
+  actor: string,
+): Promise<Tools> {
   const general = await generalChannel(tx, team);
   const bot = await botIn(tx, team, general, actor);
   const { token } = await createToken(tx, bot, { name: "quickstart", scopes, expiresAt: null }, actor);
-  return { team, channel: channelResource(general), bot: userResource(bot), token };
+  const webhook = await freshWebhook(tx, vault, { bot, channel: general }, actor);
+  return {
+    team,
+    channel: channelResource(general),
+    bot: userResource(bot),
+    token,
+    webhook: incomingUrl(baseUrl, webhook),
+  };
+}
+
+/** The URL token of a new incoming webhook; a bot has one for a channel, so that of an earlier run is revoked. */
+async function freshWebhook(
+  tx: Writing,
+  vault: Vault,
+  place: { bot: UserRow; channel: ChannelRow },
+  actor: string,
+): Promise<string> {
+  const { bot, channel } = place;
+  const earlier = (await listIncomingWebhooks(tx, bot.teamId)).find(
+    (webhook) => webhook.bot.id === bot.id && webhook.channel.id === channel.id,
+  );
+  if (earlier) await revokeIncomingWebhook(tx, bot.teamId, earlier.id, actor);
+  const input = { name: "quickstart", signed: false };
+  return (await createIncomingWebhook(tx, vault, place, input, actor)).token;
 }
 
 async function generalChannel(tx: Writing, team: Team): Promise<ChannelRow> {
@@ -91,7 +127,7 @@ async function botIn(tx: Writing, team: Team, channel: ChannelRow, actor: string
 }
 
 function lines(
-  { team, channel, bot, token }: Tools,
+  { team, channel, bot, token, webhook }: Tools,
   baseUrl: string,
   { isNew, dataDir }: { isNew: boolean; dataDir: string },
 ): string[] {
@@ -112,6 +148,15 @@ function lines(
     "",
     `  curl -H "Authorization: Bearer ${token}" \\`,
     `    ${messages}`,
+    "",
+    "Post through the incoming webhook, which needs no token:",
+    "",
+    `  curl -d '{"text":"Hello from a webhook"}' ${webhook}`,
+    "",
+    "Watch deliveries arrive: stop this, start it again with WEBHOOKS_BLOCK_PRIVATE_URLS=false in front, because they",
+    "go to public addresses only, and in a second terminal:",
+    "",
+    "  parley listen --port 9000",
     "",
     `Parley is listening at ${baseUrl}`,
     "Stop it with Ctrl-C.",
