@@ -148,6 +148,7 @@ describe("a body is refused with 422", () => {
     ["null", "null"],
     ["bytes that are not UTF-8", bytes(...new TextEncoder().encode('{"text":"'), 0xff, 0x22, 0x7d)],
     ["UTF-16", bytes(0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00)],
+    ["compressed", Bun.gzipSync('{"text":"x"}')],
     ["nested a hundred thousand deep", "[".repeat(100_000)],
   ])("when it is %s", async (_, body) => {
     const { status, json } = await stage.send(hook.token, body);

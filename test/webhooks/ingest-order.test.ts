@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { deleteBot } from "../../src/bots/bots.ts";
-import { revokeIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import type { ChannelRow } from "../../src/channels/store.ts";
+import {
+  createIncomingWebhook,
+  revokeIncomingWebhook,
+} from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { newSecret } from "../../src/tokens/secret-text.ts";
 import { actor } from "../support/workspace.ts";
-import { ingestDigest, startWebhookStage, type WebhookStage } from "./webhook-stage.ts";
+import { ingestDigest, refusalOf, startWebhookStage, type WebhookStage } from "./webhook-stage.ts";
 
 const body = '{"text":"hello"}';
 const invalid = '{"text":""}';
@@ -130,6 +134,23 @@ describe("the address works only as long as its bot may post", () => {
     expect((await stage.send(hook.token, body)).status).toBe(404);
     expect((await stage.messages(channel)).map(({ author }) => author.name)).toEqual([hook.bot.name]);
   });
+});
+
+test("a bot has one address for each channel that it is in, and may have another once that is revoked", async () => {
+  const [channel, second, foreign] = [await stage.channel(), await stage.channel(), await stage.channel()];
+  const bot = await stage.bot(channel, second);
+  const create = (where: ChannelRow) =>
+    stage.database.write((tx) =>
+      createIncomingWebhook(tx, stage.vault, { bot, channel: where }, { name: "test", signed: false }, actor),
+    );
+  const first = await create(channel);
+  await create(second);
+  expect(await refusalOf(create(channel))).toMatch(/already/);
+  expect(await refusalOf(create(foreign))).toMatch(/not in/);
+  await stage.database.write((tx) => revokeIncomingWebhook(tx, stage.team.id, first.id, actor));
+  const again = await create(channel);
+  expect((await stage.send(first.token, body)).status).toBe(404);
+  expect((await stage.send(again.token, body)).status).toBe(202);
 });
 
 describe("an address that is not exactly a webhook's is 404", () => {
