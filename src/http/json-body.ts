@@ -2,7 +2,7 @@ import { DomainError, invalid } from "../errors.ts";
 import { UnreadableBody } from "../validation.ts";
 
 /** No request of the API and no incoming webhook needs more (decisions, section 1). */
-export const bodyBytesMax = 1024 * 1024;
+const bodyBytesMax = 1024 * 1024;
 
 /** No body of the API nests deeper than three; parsers and printers of what comes after are recursive. */
 const depthMax = 32;

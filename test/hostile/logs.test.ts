@@ -106,11 +106,10 @@ describe("the log", () => {
     await client.post(messages, { body: hostile });
 
     const lines = (await linesUpToNow(stage.server)).slice(before, -1);
-    expect(lines).toHaveLength(paths.length + 1);
-    for (const line of lines) {
-      expect(JSON.parse(line)).toMatchObject({ level: 30, msg: "request.handled" });
-      expect(line).not.toMatch(/canary|jndi|evil/);
-    }
+    for (const line of lines) expect(line).not.toMatch(/canary|jndi|evil/);
+    const requests = lines.map((line) => JSON.parse(line)).filter((record) => "request_id" in record);
+    expect(requests).toHaveLength(paths.length + 1);
+    for (const record of requests) expect(record).toMatchObject({ level: 30, msg: "request.handled" });
   });
 
   test("escapes what a reader could take for the end of a line, and a terminal for a command", () => {
