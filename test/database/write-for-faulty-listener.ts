@@ -2,7 +2,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { insertTeam } from "../../src/teams/store.ts";
 
 // A program of its own, because the test runner takes a fault that nobody catches for a failed test.
-process.on("uncaughtException", (error) => console.log(`reported: ${error.message}`));
+process.on("uncaughtException", (error) => process.stdout.write(`reported: ${error.message}\n`));
 
 const database = openDatabase(Bun.argv.at(-1) ?? "");
 database.onWork(() => {
@@ -13,6 +13,6 @@ for (const name of ["one", "two"]) {
     if (name === "one") tx.woken.add("somebody");
     await insertTeam(tx, { id: name, name, slug: name, createdAt: 0 });
   });
-  console.log(name);
+  process.stdout.write(`${name}\n`);
 }
 await database.close();

@@ -262,7 +262,7 @@ describe("whoever waits for work", () => {
   test("cannot hold up the writes, however it fails", () => {
     using folder = temporaryFolder();
     const path = join(folder.path, "parley.db");
-    const program = join(import.meta.dir, "write-for-faulty-listener.ts");
+    const program = Bun.fileURLToPath(import.meta.resolve("./write-for-faulty-listener.ts"));
     const { stdout, exitCode } = Bun.spawnSync([process.execPath, program, path], { timeout: 10_000 });
     expect(stdout.toString().split("\n")).toEqual(["reported: nobody to tell", "one", "two", ""]);
     expect(exitCode).toBe(0);

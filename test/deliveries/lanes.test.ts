@@ -1,11 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { until } from "../support/conditions.ts";
-import { MemoryQueue } from "./memory-queue.ts";
-
-/** Until everything that needs no time has happened. */
-async function settled(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-}
+import { MemoryQueue, settled } from "./memory-queue.ts";
 
 const names = (count: number, prefix = "s") =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
@@ -224,89 +219,5 @@ describe("jobs that were dropped after they had been fetched", () => {
     queue.underWay.get(first as number)?.end();
     await settled();
     expect(queue.underWay.has(fresh as number)).toBe(true);
-  });
-});
-
-describe("a fault of the queue", () => {
-  test("while it is asked for jobs makes that subscription wait a second, and no other", async () => {
-    const queue = new MemoryQueue();
-    queue.add("a");
-    queue.add("b");
-    queue.onLook = (subscription) => {
-      if (subscription === "a") throw new Error("the disk cannot be read");
-    };
-    queue.lanes.wake(["a", "b"]);
-    await settled();
-    queue.lanes.wake(["a"]);
-    await settled();
-    expect([queue.begun, queue.asked.get("a")]).toEqual([["b"], 1]);
-
-    queue.onLook = () => {};
-    await until("it is asked again", () => queue.count("a") === 1);
-  });
-
-  test("at one job lets that subscription rest, whatever wakes it, and leaves the program to the others", async () => {
-    const queue = new MemoryQueue();
-    const [broken] = queue.add("a", 2);
-    queue.add("b", 2);
-    const work = queue.work.bind(queue);
-    let tries = 0;
-    queue.work = async (seq) => {
-      if (seq === broken && ++tries === 1) throw new Error("the disk cannot be read");
-      await work(seq);
-    };
-    queue.lanes.wake(["a", "b"]);
-    queue.lanes.wake(["a"]);
-    await settled();
-    queue.lanes.wake(["a"]);
-    await settled();
-    expect([tries, queue.count("b")]).toEqual([1, 2]);
-
-    await until("it is tried again", () => queue.underWay.has(broken as number));
-    expect([tries, queue.count("a")]).toEqual([2, 2]);
-  });
-});
-
-describe("a stop", () => {
-  test("begins nothing new and waits for what is under way", async () => {
-    const queue = new MemoryQueue();
-    queue.add("a", 30);
-    queue.add("later", 1, Date.now() + 20);
-    queue.lanes.wake(["a", "later"]);
-    await settled();
-    let isStopped = false;
-    const stopping = queue.lanes.stop(60_000).then(() => (isStopped = true));
-    queue.lanes.wake(["a", "b"]);
-    for (let ended = 0; ended < 20; ended++) {
-      expect(isStopped).toBe(false);
-      queue.end("a");
-      await settled();
-    }
-    await stopping;
-    expect(queue.begun).toHaveLength(20);
-  });
-
-  test("gives up what is still under way after the time that it was given", async () => {
-    const queue = new MemoryQueue();
-    queue.add("hangs");
-    queue.lanes.wake(["hangs"]);
-    await settled();
-    const startedAt = performance.now();
-    await queue.lanes.stop(30);
-    expect(performance.now() - startedAt).toBeWithin(29, 5_000);
-    expect(queue.count("hangs")).toBe(1);
-  });
-
-  test("in the middle of a look begins nothing of what that finds", async () => {
-    const queue = new MemoryQueue();
-    queue.add("a", 1);
-    let stopping: Promise<void> | undefined;
-    queue.onLook = () => {
-      stopping = queue.lanes.stop(60_000);
-    };
-    queue.lanes.wake(["a"]);
-    await settled();
-    await stopping;
-    expect(queue.begun).toEqual([]);
   });
 });

@@ -78,3 +78,8 @@ export class MemoryQueue implements Queue {
     attempt.end();
   }
 }
+
+/** Until everything that needs no time has happened. */
+export async function settled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}

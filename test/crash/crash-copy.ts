@@ -1,0 +1,52 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { copyFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/**
+ * What a data folder holds that no process has open: a copy, so that the server which starts on it next recovers it for
+ * itself: `using copy = crashCopy(server.dataDir)`.
+ */
+export class CrashCopy implements Disposable {
+  readonly #folder = temporaryFolder();
+  readonly #file: SqliteFile;
+
+  constructor(dataDir: string) {
+    // The index of the log is left out: it is memory of the processes that are gone.
+    for (const name of ["parley.db", "parley.db-wal"]) {
+      const from = join(dataDir, name);
+      if (existsSync(from)) copyFileSync(from, join(this.#folder.path, name));
+    }
+    this.#file = new SqliteFile(join(this.#folder.path, "parley.db"), { strict: true });
+  }
+
+  /** The first column of what the query finds, as text and sorted. */
+  column(sql: string): string[] {
+    return this.#file
+      .query(sql)
+      .values()
+      .map(([value]) => (typeof value === "string" ? value : JSON.stringify(value)))
+      .toSorted((one, other) => (one < other ? -1 : 1));
+  }
+
+  /** What SQLite finds wrong with the file. */
+  damage(): string[] {
+    return this.column("PRAGMA integrity_check").filter((found) => found !== "ok");
+  }
+
+  /** How many attempts the log has of each subscription and event, by `subscription event`. */
+  attempts(): Map<string, number> {
+    const pairs = this.column("SELECT subscription_id || ' ' || event_id FROM attempts");
+    return new Map([...Map.groupBy(pairs, (pair) => pair)].map(([pair, all]) => [pair, all.length]));
+  }
+
+  /** What is still queued, by `subscription event`. */
+  queued(): Set<string> {
+    return new Set(this.column("SELECT subscription_id || ' ' || event_id FROM jobs"));
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.close();
+    this.#folder[Symbol.dispose]();
+  }
+}
