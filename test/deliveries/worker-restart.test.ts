@@ -1,0 +1,66 @@
+import { describe, expect, test } from "bun:test";
+import { until } from "../support/conditions.ts";
+import { hang, statuses } from "../support/receiver.ts";
+import { envelopeOf, startWebhookStage, type WebhookStage } from "../webhooks/webhook-stage.ts";
+
+/** The times of the log lines with this message, in milliseconds since 1970. */
+function timesOf(stage: WebhookStage, msg: string): number[] {
+  const lines = stage.server.logLines().map((line) => JSON.parse(line) as { msg: string; time: string });
+  return lines.filter((line) => line.msg === msg).map(({ time }) => Date.parse(time));
+}
+
+describe("after a crash", () => {
+  test("what was under way goes out within a second of the next start", async () => {
+    await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "60" });
+    const channel = await stage.channel();
+    await using listener = await stage.listen({ channel_ids: [channel.id] }, hang);
+    const { receiver } = listener;
+    for (let count = 0; count < 30; count++) await stage.post(channel, `message ${count}`);
+    await receiver.received(20);
+    await stage.server.kill9();
+
+    receiver.answer = statuses(204);
+    await stage.server.start();
+    const delivered = (await listener.delivered()).slice(20);
+    expect(delivered.map(({ data }) => data.body).toSorted()).toEqual(
+      Array.from({ length: 30 }, (_, count) => `message ${count}`).toSorted(),
+    );
+    const startedAt = timesOf(stage, "server.started").at(-1) ?? Infinity;
+    expect(Math.max(...timesOf(stage, "delivery.attempted")) - startedAt).toBeLessThan(1_000);
+  });
+
+  test("an attempt that was put off is made at its time and not at the start", async () => {
+    await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
+    const channel = await stage.channel();
+    await using listener = await stage.listen({ channel_ids: [channel.id] }, statuses(500, 204));
+    const { receiver, subscription } = listener;
+    await stage.post(channel, "first");
+    await stage.server.logLine(({ msg }) => msg === "delivery.attempted");
+    await stage.server.kill9();
+
+    await stage.server.start();
+    await stage.post(channel, "second");
+    await until("the second one is delivered", () => stage.queued(subscription) === 1);
+    expect(receiver.requests.map((request) => envelopeOf(request).data.body)).toEqual(["first", "second"]);
+  });
+});
+
+test("what another process did while no server ran is delivered at the next start", async () => {
+  await using stage = await startWebhookStage();
+  const channel = await stage.channel();
+  await using listener = await stage.listen({ channel_ids: [channel.id] });
+  await stage.stop();
+  await stage.workspace.message(channel, stage.team.owner, "meanwhile");
+  await stage.restart();
+  expect((await listener.delivered()).map(({ data }) => data.body)).toEqual(["meanwhile"]);
+});
+
+test("each of many changes that another process makes in quick succession is delivered at once", async () => {
+  await using stage = await startWebhookStage();
+  const channel = await stage.channel();
+  await using listener = await stage.listen({ channel_ids: [channel.id] });
+  for (let count = 1; count <= 50; count++) {
+    await stage.workspace.message(channel, stage.team.owner, `message ${count}`);
+    await listener.receiver.received(count);
+  }
+});

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { until } from "../support/conditions.ts";
+import { hang, statuses } from "../support/receiver.ts";
+import { envelopeOf, startWebhookStage } from "../webhooks/webhook-stage.ts";
+
+/** How long a stop waits for deliveries under way. */
+const stopWaitMs = 10_000;
+
+describe("a server that is told to stop", () => {
+  test("lets the deliveries under way finish, logs them, and begins no other", async () => {
+    await using stage = await startWebhookStage();
+    const channel = await stage.channel();
+    const { promise: mayAnswer, resolve: letAnswer } = Promise.withResolvers<void>();
+    await using listener = await stage.listen({ channel_ids: [channel.id] }, async () => {
+      await mayAnswer;
+      return new Response(null, { status: 204 });
+    });
+    const { receiver, subscription } = listener;
+    for (let count = 0; count < 30; count++) await stage.post(channel, `message ${count}`);
+    await receiver.received(20);
+
+    const stopped = stage.stop();
+    await until("it takes no new connection", () =>
+      fetch(stage.server.url).then(
+        () => false,
+        () => true,
+      ),
+    );
+    letAnswer();
+    await stopped;
+    expect(receiver.requests).toHaveLength(20);
+    expect(stage.queued(subscription)).toBe(10);
+
+    await stage.restart();
+    await listener.delivered();
+    expect(new Set(receiver.requests.map((request) => envelopeOf(request).id)).size).toBe(30);
+    expect(receiver.requests).toHaveLength(30);
+    expect((await stage.shown(subscription)).consecutive_failures).toBe(0);
+  });
+
+  test("gives up a receiver that hangs after ten seconds, and sends that again after the next start", async () => {
+    await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "300" });
+    const channel = await stage.channel();
+    await using listener = await stage.listen({ channel_ids: [channel.id] }, hang);
+    const { receiver } = listener;
+    await stage.post(channel);
+    await receiver.received(1);
+    // A client that holds its connection open as well changes nothing.
+    const { hostname, port } = new URL(stage.server.url);
+    const client = connect(Number(port), hostname);
+    client.on("error", () => {});
+
+    const startedAt = performance.now();
+    await stage.stop();
+    expect(performance.now() - startedAt).toBeWithin(stopWaitMs - 100, stopWaitMs + 2_000);
+    client.destroy();
+
+    receiver.answer = statuses(204);
+    await stage.restart();
+    const [first, second] = await listener.delivered();
+    expect(second).toEqual(first);
+  }, 30_000);
+});
