@@ -10,6 +10,7 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
 import { watchForWork } from "./jobs/signal.ts";
 import type { Log } from "./log.ts";
+import { findDirectoryTeam } from "./scim/team.ts";
 import { findKey } from "./secrets/key.ts";
 import { findUnreadableSecrets } from "./secrets/unreadable.ts";
 import { Vault } from "./secrets/vault.ts";
@@ -49,6 +50,9 @@ export async function startApp({
   const unreadable = await findUnreadableSecrets(database.read, vault);
   if (unreadable) log.error(unreadable, "secrets.unreadable");
   const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };
+  const directory = config.scimToken ? { token: config.scimToken, team: config.scimTeam } : undefined;
+  // Said at the start, and not to the first directory that calls.
+  if (directory) await findDirectoryTeam(database.read, directory.team);
 
   let listening = "";
   const root = application(
@@ -62,6 +66,7 @@ export async function startApp({
       baseUrl: () => config.baseUrl || listening,
     },
     config,
+    directory,
   );
   const server = startServer(root, log, config);
   listening = `http://${urlHost(config.host)}:${server.port}`;

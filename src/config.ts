@@ -27,7 +27,11 @@ const settings = {
   webhooksBackoffBase: { name: "WEBHOOKS_BACKOFF_BASE", ...seconds(0.001, 86_400), fallback: 10 },
   webhooksDisableAfter: { name: "WEBHOOKS_DISABLE_AFTER", ...wholeNumber(1, 1_000_000_000), fallback: 5 },
   /** 0 keeps every attempt for ever. */
-  webhooksRetentionDays: { name: "WEBHOOKS_DELIVERY_RETENTION_DAYS", ...wholeNumber(0, 36_500), fallback: 30 },
+  webhooksRetentionDays: {
+    name: "WEBHOOKS_DELIVERY_RETENTION_DAYS",
+    ...wholeNumber(0, 36_500),
+    fallback: 30,
+  },
   webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...truth, fallback: true },
   /** Empty: the key file in the data folder. */
   secretKey: {
@@ -37,7 +41,28 @@ const settings = {
     fallback: "",
     isSecret: true,
   },
-  host: { name: "PARLEY_HOST", takes: "an address to listen on", parse: (text: string) => text, fallback: "127.0.0.1" },
+  /** Empty: no directory is served. */
+  scimToken: {
+    name: "SCIM_TOKEN",
+    takes: "visible characters without spaces and commas",
+    // What a header can carry, and what is not taken for the end of the token there.
+    parse: (text: string) => (/^[!-+\--~]+$/.test(text) ? text : undefined),
+    fallback: "",
+    isSecret: true,
+  },
+  /** Empty: the only team there is. */
+  scimTeam: {
+    name: "SCIM_TEAM",
+    takes: "a team's slug, name or id",
+    parse: (text: string) => text,
+    fallback: "",
+  },
+  host: {
+    name: "PARLEY_HOST",
+    takes: "an address to listen on",
+    parse: (text: string) => text,
+    fallback: "127.0.0.1",
+  },
   port: { name: "PARLEY_PORT", ...wholeNumber(0, 65_535), fallback: 8080 },
   /** Empty: made from the host and the port. */
   baseUrl: { name: "PARLEY_BASE_URL", takes: "an http or https address", parse: parseBaseUrl, fallback: "" },
@@ -146,7 +171,10 @@ function seconds(least: number, most: number) {
 }
 
 function oneOf(words: string[]) {
-  return { takes: `one of ${words.join(", ")}`, parse: (text: string) => words.find((word) => word === text) };
+  return {
+    takes: `one of ${words.join(", ")}`,
+    parse: (text: string) => words.find((word) => word === text),
+  };
 }
 
 function parseBaseUrl(text: string): string | undefined {

@@ -1,18 +1,28 @@
 import { Elysia } from "elysia";
 import type { Config } from "../config.ts";
 import { ingestRoutes } from "../incoming-webhooks/routes.ts";
+import { refusal as scimRefusal } from "../scim/answers.ts";
+import { type ScimAccess, scimPath, scimRoutes } from "../scim/routes.ts";
 import { type ApiContext, apiRoutes } from "./api.ts";
 import { documentationRoutes } from "./documentation.ts";
 import { healthRoutes } from "./health.ts";
 import { refusalAnswer } from "./refusals.ts";
+import type { Application } from "./server.ts";
 
 /**
- * Everything that the server answers. With the integrations switched off their addresses do not exist, and only
- * `/healthz` is left (specification part 1, master switch).
+ * Everything that the server answers. With the integrations switched off their addresses do not exist (specification
+ * part 1, master switch); those of the directory exist when there is a token for it (part 4, other endpoints).
  */
-export function application(context: ApiContext, config: Pick<Config, "integrationsEnabled" | "baseUrl">) {
+export function application(
+  context: ApiContext,
+  config: Pick<Config, "integrationsEnabled" | "baseUrl">,
+  directory?: ScimAccess,
+): Application {
   // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
-  const root = new Elysia({ normalize: false, handler: { standardHostname: false } })
+  const root = new Elysia({ normalize: false, handler: { standardHostname: false } });
+  // Its refusals have a form of their own: it stands before the hook, which is for all that comes after.
+  if (directory) root.use(scimRoutes(context, directory));
+  root
     .onError(({ error, request, set }) => refusalAnswer(error, request, set.headers))
     .use(healthRoutes(context.database));
   if (config.integrationsEnabled) {
@@ -21,5 +31,11 @@ export function application(context: ApiContext, config: Pick<Config, "integrati
       .use(ingestRoutes(context))
       .use(documentationRoutes(config.baseUrl || undefined));
   }
-  return root;
+  const isOfDirectory = (path: string) => directory !== undefined && `${path}/`.startsWith(`${scimPath}/`);
+  return {
+    fetch: (request) => root.fetch(request),
+    routes: root.routes,
+    refuse: (path, status, message, headers) =>
+      isOfDirectory(path) ? scimRefusal(status, message, { headers }) : undefined,
+  };
 }

@@ -31,12 +31,13 @@ export function authentication(database: Database, rateLimit: RateLimit) {
   });
 }
 
-function bearerToken(request: Request): string | undefined {
+/** The token in the request's `Authorization` header, whatever it may be worth. */
+export function bearerToken(request: Request): string | undefined {
   return bearer.exec(request.headers.get("authorization") ?? "")?.[1];
 }
 
-/** One answer for every reason, so that it tells nothing about a token. */
-function unauthenticated(): DomainError {
+/** The refusal of a request without a valid token: one for every reason, so that it tells nothing about a token. */
+export function unauthenticated(): DomainError {
   return new DomainError("unauthenticated", "Send a valid token as Authorization: Bearer <ACCESS_TOKEN>.", {
     headers: { "www-authenticate": 'Bearer realm="parley"' },
   });

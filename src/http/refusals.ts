@@ -18,8 +18,13 @@ export function refusalAnswer(error: unknown, request: Request, headers: Record<
     Object.assign(headers, error.headers);
     return status(statusOf[error.code], refusalBody(error.message, error.errors));
   }
-  faults.set(request, error);
+  noteFault(request, error);
   return status(500, refusalBody(faultMessage));
+}
+
+/** Keeps what went wrong inside of us for the request's log line. */
+export function noteFault(request: Request, error: unknown): void {
+  faults.set(request, error);
 }
 
 /** The fault that the request ran into, for its log line. */

@@ -6,6 +6,13 @@ import { type Route, routeTable } from "./route-table.ts";
 export type Application = {
   fetch: (request: Request) => Response | Promise<Response>;
   routes: ReadonlyArray<{ method: string; path: string }>;
+  /** Refuses what gets to no route, where the address belongs to a part with a form of its own. */
+  refuse?: (
+    path: string,
+    status: number,
+    message: string,
+    headers: Record<string, string>,
+  ) => Response | undefined;
 };
 
 /** An answer, and the fault of ours that it covers up, where there is one. */
@@ -27,7 +34,7 @@ export function startServer(application: Application, log: Log, address: { host:
     const id = Bun.randomUUIDv7();
     const path = pathOf(request);
     const route = path === undefined ? undefined : findRoute(path);
-    const { response, fault } = path === undefined ? unusableAddress() : await respond(request, route);
+    const { response, fault } = await respond(request, path, route);
     response.headers.set("x-request-id", id);
     response.headers.set("x-content-type-options", "nosniff");
     // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
@@ -39,16 +46,33 @@ export function startServer(application: Application, log: Log, address: { host:
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
     };
-    if (response.status < 500) log.info(line, "request.handled");
+    // 501 says what we do not offer, and is nothing that went wrong.
+    if (response.status < 500 || response.status === 501) log.info(line, "request.handled");
     else log.error({ ...line, err: fault }, "request.failed");
     return response;
   }
 
-  async function respond(request: Request, route: Route | undefined): Promise<Outcome> {
+  async function respond(
+    request: Request,
+    path: string | undefined,
+    route: Route | undefined,
+  ): Promise<Outcome> {
+    const refusal = (status: number, message: string, headers: Record<string, string> = {}): Outcome => ({
+      response:
+        application.refuse?.(path ?? "", status, message, headers) ??
+        Response.json(refusalBody(message), { status, headers }),
+    });
+    // HTTP/1.0 without a host, a host that is none, the target of a proxy request, a fragment: nothing to build on.
+    if (path === undefined) return refusal(400, "The request's address or Host is not valid.");
     // The framework's own router is looser: it takes an address with a slash at its end, which is what `…/..` leaves
     // of another one, for the address without it.
     if (!route) return refusal(404, "There is nothing at this address.");
-    if (!route.methods.includes(request.method)) return wrongMethod(request.method, route.methods);
+    if (!route.methods.includes(request.method)) {
+      const allow = route.methods.join(", ");
+      if (request.method === "OPTIONS")
+        return { response: new Response(null, { status: 204, headers: { allow } }) };
+      return refusal(405, `This address takes ${allow}, not ${request.method}.`, { allow });
+    }
     // Of the answer to HEAD the server sends the headers alone, with the length that the body has.
     const handled = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
     try {
@@ -70,21 +94,6 @@ export function startServer(application: Application, log: Log, address: { host:
     development: false,
     fetch: answer,
   });
-}
-
-function wrongMethod(method: string, methods: string[]): Outcome {
-  const allow = methods.join(", ");
-  if (method === "OPTIONS") return { response: new Response(null, { status: 204, headers: { allow } }) };
-  return refusal(405, `This address takes ${allow}, not ${method}.`, { allow });
-}
-
-// HTTP/1.0 without a host, a host that is none, the target of a proxy request, a fragment: nothing to build on.
-function unusableAddress(): Outcome {
-  return refusal(400, "The request's address or Host is not valid.");
-}
-
-function refusal(status: number, message: string, headers: Record<string, string> = {}): Outcome {
-  return { response: Response.json(refusalBody(message), { status, headers }) };
 }
 
 function pathOf(request: Request): string | undefined {

@@ -1,0 +1,50 @@
+import { DomainError } from "../errors.ts";
+import { faultMessage } from "../http/refusals.ts";
+import { statusOf } from "../http/statuses.ts";
+import { ScimError, type ScimType } from "./errors.ts";
+
+const errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error";
+const listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
+
+/** An answer in the media type of SCIM, without the `charset` that some directories stumble over. */
+export function answer(status: number, body: object, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...headers, "content-type": "application/scim+json" },
+  });
+}
+
+/** A page of resources (RFC 7644, 3.4.2): `itemsPerPage` is how many there are in it. */
+export function listAnswer(resources: readonly object[], total: number, startIndex: number): Response {
+  return answer(200, {
+    schemas: [listSchema],
+    totalResults: total,
+    startIndex,
+    itemsPerPage: resources.length,
+    Resources: resources,
+  });
+}
+
+/** A refusal in the form of RFC 7644, 3.12. */
+export function refusal(
+  status: number,
+  detail: string,
+  { scimType, headers }: { scimType?: ScimType | undefined; headers?: Record<string, string> } = {},
+): Response {
+  const body = { schemas: [errorSchema], status: String(status), ...(scimType && { scimType }), detail };
+  return answer(status, body, headers);
+}
+
+/** The answer to whatever was thrown. Undefined for a fault of ours, of which an answer says nothing. */
+export function refusalOf(error: unknown): Response | undefined {
+  if (error instanceof ScimError) return refusal(error.status, error.message, error);
+  if (!(error instanceof DomainError)) return undefined;
+  const { message, headers } = error;
+  if (error.code === "invalid") return refusal(400, message, { scimType: "invalidValue", headers });
+  return refusal(statusOf[error.code], message, { headers });
+}
+
+/** The answer that covers a fault of ours up. */
+export function faultAnswer(): Response {
+  return refusal(500, faultMessage);
+}

@@ -1,0 +1,18 @@
+import { parseJson, readBytes } from "../http/json-body.ts";
+import { UnreadableBody } from "../validation.ts";
+import { refused, ScimError } from "./errors.ts";
+
+/**
+ * The JSON object in the request's body, whatever its `Content-Type` says: directories send several, or none.
+ * @throws ScimError `invalidSyntax`; DomainError `too_large` over 1 MiB.
+ */
+export async function readObject(request: Request): Promise<object> {
+  const encoding = request.headers.get("content-encoding");
+  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+    throw new ScimError(415, "Send the body as it is, without a Content-Encoding.");
+  }
+  const value = parseJson(await readBytes(request));
+  if (value instanceof UnreadableBody) throw refused("invalidSyntax", value.error.message);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw refused("invalidSyntax", "The body must be a JSON object.");
+}

@@ -1,0 +1,117 @@
+import { record } from "../../audit/audit.ts";
+import type { ChannelRow } from "../../channels/store.ts";
+import type { Reading, Writing } from "../../database/open.ts";
+import { joinChannel, leaveChannel } from "../../members/members.ts";
+import { insertMember } from "../../members/store.ts";
+import type { UserRow } from "../../users/store.ts";
+import { itemsOf } from "../document.ts";
+import { refused } from "../errors.ts";
+import type { Filter } from "../filter.ts";
+import type { Step } from "../patch.ts";
+import { scimActor } from "../directory.ts";
+import { selectPeopleOf } from "../users/store.ts";
+import { selectPeopleIn } from "./store.ts";
+
+/**
+ * Who is to come into a group and who is to go, gathered over the steps of a request: with it a group of any size
+ * changes at the cost of the change.
+ */
+export class MemberChange {
+  /** Whether nobody stays who is not added. */
+  isReplaced = false;
+  readonly added = new Set<string>();
+  readonly removed = new Set<string>();
+
+  /**
+   * Takes a step whose target is `members`.
+   * @throws ScimError `invalidPath`, `invalidFilter`, `invalidValue`; `noTarget` for somebody who is not in the group.
+   */
+  async take(db: Reading, channelId: string | undefined, { op, target, value }: Step): Promise<void> {
+    const { attribute, part, filter } = target;
+    if (part || (filter && op !== "remove")) {
+      throw refused(
+        "invalidPath",
+        "Members are added by members alone, and removed by members[value eq …] too.",
+      );
+    }
+    if (filter) return await this.#removeSelected(db, channelId, idsOf(filter));
+    const isEverybody = value === undefined || value === null;
+    const ids = itemsOf(attribute, value).map((item) => String(item.value).toLowerCase());
+    if (op === "replace" || (op === "remove" && isEverybody)) this.#clear();
+    for (const id of ids) {
+      (op === "remove" ? this.removed : this.added).add(id);
+      (op === "remove" ? this.added : this.removed).delete(id);
+    }
+  }
+
+  #clear(): void {
+    this.isReplaced = true;
+    this.added.clear();
+    this.removed.clear();
+  }
+
+  async #removeSelected(db: Reading, channelId: string | undefined, ids: string[]): Promise<void> {
+    for (const id of ids) {
+      const isThere = this.added.has(id) || (!this.isReplaced && !this.removed.has(id));
+      const isIn =
+        this.added.has(id) || (channelId && (await selectPeopleIn(db, channelId, [id])).length > 0);
+      if (!isThere || !isIn) throw refused("noTarget", `${JSON.stringify(id)} is not a member of the group.`);
+      this.added.delete(id);
+      this.removed.add(id);
+    }
+  }
+}
+
+/**
+ * Lets the people come and go, with their notices and events. Whoever is deactivated is put in without them, to be
+ * there when they come back. Returns whether anything changed.
+ * @throws ScimError `invalidValue` for anybody who is not a person of the team.
+ */
+export async function changeMembers(
+  tx: Writing,
+  channel: ChannelRow,
+  change: MemberChange,
+): Promise<boolean> {
+  const added = await getPeople(tx, channel.teamId, [...change.added]);
+  const present = await selectPeopleIn(
+    tx,
+    channel.id,
+    change.isReplaced ? undefined : [...change.added, ...change.removed],
+  );
+  const leaving = present.filter(({ id }) => !change.added.has(id));
+  const there = new Set(present.map(({ id }) => id));
+  const joining = added.filter(({ id }) => !there.has(id));
+  for (const user of leaving) await leaveChannel(tx, channel, user, scimActor);
+  for (const user of joining) await join(tx, channel, user);
+  return leaving.length + joining.length > 0;
+}
+
+async function getPeople(db: Reading, teamId: string, ids: string[]): Promise<UserRow[]> {
+  const people = ids.length === 0 ? [] : await selectPeopleOf(db, teamId, ids);
+  const known = new Set(people.map(({ id }) => id));
+  const stranger = ids.find((id) => !known.has(id));
+  if (stranger === undefined) return people;
+  throw refused("invalidValue", `${JSON.stringify(stranger.slice(0, 100))} is not the id of a User.`);
+}
+
+async function join(tx: Writing, channel: ChannelRow, user: UserRow): Promise<void> {
+  if (user.deactivatedAt === null) {
+    await joinChannel(tx, channel, user, scimActor);
+    return;
+  }
+  await insertMember(tx, channel.id, user.id, Date.now());
+  await record(tx, {
+    teamId: channel.teamId,
+    actor: scimActor,
+    action: "channel.member_added",
+    target: `channel:${channel.id}`,
+    details: { channel: channel.name, user: user.id, name: user.name },
+  });
+}
+
+/** The ids that `value eq "…"`, alone or several with `or` between them, selects. */
+function idsOf(filter: Filter): string[] {
+  if (filter.op === "eq" && filter.path === "value") return [String(filter.value).toLowerCase()];
+  if (filter.op === "or") return filter.filters.flatMap(idsOf);
+  throw refused("invalidFilter", 'Members are selected by value eq "…", with or in between.');
+}

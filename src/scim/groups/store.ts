@@ -1,0 +1,110 @@
+import { and, asc, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
+import type { ChannelRow } from "../../channels/store.ts";
+import type { Reading, Writing } from "../../database/open.ts";
+import { channelMembers, channels, users } from "../../database/schema.ts";
+import type { UserRow } from "../../users/store.ts";
+import type { Query } from "../query.ts";
+import { conditionOf, type Tables } from "../store.ts";
+
+/** The channels that are groups. To the letter of the indexes, which hold for no bound values. */
+const isGroup = sql`${channels.isManaged} = 1 AND ${channels.isArchived} = 0`;
+
+const tables: Tables = {
+  columns: new Map([
+    ["id", sql`${channels.id}`],
+    ["externalId", sql`${channels.externalId}`],
+    ["displayName", sql`${channels.name} COLLATE NOCASE`],
+    ["meta.created", sql`${channels.createdAt}`],
+    ["meta.lastModified", sql`${channels.updatedAt}`],
+  ]),
+  lists: new Map([
+    [
+      "members",
+      (where) =>
+        sql`${channels.id} IN (SELECT ${channelMembers.channelId} FROM ${channelMembers} WHERE ${where(memberColumns)})`,
+    ],
+  ]),
+};
+
+const memberColumns = new Map([["value", sql`${channelMembers.userId}`]]);
+
+/** A page of the team's groups, in an order that holds over all pages. */
+export async function selectGroups(db: Reading, teamId: string, query: Query): Promise<ChannelRow[]> {
+  const direction = query.isDescending ? desc : asc;
+  const column = query.sortBy === undefined ? undefined : tables.columns.get(query.sortBy);
+  return await db
+    .select()
+    .from(channels)
+    .where(wanted(teamId, query))
+    .orderBy(...(column ? [direction(column)] : []), direction(channels.id))
+    .limit(query.count)
+    .offset(query.startIndex - 1);
+}
+
+/** How many groups of the team fit the filter. */
+export async function countGroups(db: Reading, teamId: string, query: Query): Promise<number> {
+  const [row] = await db
+    .select({ count: sql<number>`count(*)` })
+    .from(channels)
+    .where(wanted(teamId, query));
+  return row?.count ?? 0;
+}
+
+function wanted(teamId: string, { filter }: Query): SQL | undefined {
+  return and(eq(channels.teamId, teamId), isGroup, filter && conditionOf(filter, tables));
+}
+
+/** A person in a group. */
+export type GroupMember = { channelId: string; id: string; name: string };
+
+/** The people in these channels whom the directory sees, `limit` of them at most. */
+export async function selectGroupMembers(
+  db: Reading,
+  channelIds: readonly string[],
+  limit: number,
+): Promise<GroupMember[]> {
+  return await db
+    .select({ channelId: channelMembers.channelId, id: users.id, name: users.name })
+    .from(channelMembers)
+    .innerJoin(users, eq(users.id, channelMembers.userId))
+    .where(
+      and(
+        inArray(channelMembers.channelId, [...channelIds]),
+        sql`${users.type} = 'human' AND ${users.removedAt} IS NULL`,
+      ),
+    )
+    .orderBy(asc(channelMembers.channelId), asc(channelMembers.userId))
+    .limit(limit);
+}
+
+/**
+ * The people in the channel, or those of them who are among `ids`; the ones whom the directory deleted included, but no
+ * bots, which are none of its business.
+ */
+export async function selectPeopleIn(
+  db: Reading,
+  channelId: string,
+  ids?: readonly string[],
+): Promise<UserRow[]> {
+  const rows = await db
+    .select({ user: users })
+    .from(channelMembers)
+    .innerJoin(users, eq(users.id, channelMembers.userId))
+    .where(
+      and(
+        eq(channelMembers.channelId, channelId),
+        ids && inArray(channelMembers.userId, [...ids]),
+        eq(users.type, "human"),
+      ),
+    )
+    .orderBy(asc(channelMembers.userId));
+  return rows.map(({ user }) => user);
+}
+
+export async function updateGroup(
+  tx: Writing,
+  id: string,
+  changes: { externalId: string | null; updatedAt: number },
+): Promise<void> {
+  await tx.update(channels).set(changes).where(eq(channels.id, id));
+}

@@ -1,0 +1,79 @@
+import type { ResourceKind } from "./attributes.ts";
+import { refused } from "./errors.ts";
+import { type Filter, parseFilter } from "./filter.ts";
+import { type Projection, projectionOf } from "./projection.ts";
+import { findAttribute } from "./attributes.ts";
+
+/** How many resources one answer lists at most; `count` asks for fewer. */
+export const pageSizeMax = 1_000;
+
+const pageSize = 100;
+
+/** Which resources are wanted, in which order, and how many of them (RFC 7644, 3.4.2). */
+export type Query = {
+  filter: Filter | undefined;
+  /** From 1 on. */
+  startIndex: number;
+  count: number;
+  /** The path of the attribute to sort by. */
+  sortBy: string | undefined;
+  isDescending: boolean;
+  projection: Projection;
+};
+
+/** The parameters of a list, by their names, as they stand in an address or in the body of a `/.search`. */
+export type Parameters = (name: string) => unknown;
+
+/** The parameters in the address; those that nobody here knows do no harm. */
+export function parametersOfUrl(url: string): Parameters {
+  const { searchParams } = new URL(url);
+  return (name) => searchParams.get(name) ?? undefined;
+}
+
+/** The parameters in a body. */
+export function parametersOfBody(body: object): Parameters {
+  const entries = new Map<string, unknown>(Object.entries(body));
+  return (name) => entries.get(name);
+}
+
+/**
+ * Reads the parameters of a list. A `startIndex` below 1 is 1, a `count` below 0 is 0, and one that is too large is the
+ * largest.
+ * @throws ScimError `invalidFilter`; `invalidValue` for a number that is none or an attribute that is not there.
+ */
+export function queryOf(kind: ResourceKind, parameters: Parameters): Query {
+  const filter = textOf(parameters, "filter");
+  const sortBy = textOf(parameters, "sortBy");
+  return {
+    filter: filter === undefined ? undefined : parseFilter(kind, filter),
+    startIndex: Math.max(1, wholeNumberOf(parameters, "startIndex") ?? 1),
+    count: Math.min(Math.max(0, wholeNumberOf(parameters, "count") ?? pageSize), pageSizeMax),
+    sortBy: sortBy === undefined ? undefined : sortPath(kind, sortBy),
+    isDescending: textOf(parameters, "sortOrder")?.toLowerCase() === "descending",
+    projection: projectionOf(kind, parameters),
+  };
+}
+
+function sortPath(kind: ResourceKind, name: string): string {
+  const found = findAttribute(kind, name);
+  if (found) return found.path;
+  throw refused(
+    "invalidValue",
+    `A ${kind.name} has no attribute ${JSON.stringify(name.slice(0, 100))} to sort by.`,
+  );
+}
+
+function textOf(parameters: Parameters, name: string): string | undefined {
+  const value = parameters(name);
+  if (value === undefined || value === null || value === "") return undefined;
+  if (typeof value === "string") return value;
+  throw refused(name === "filter" ? "invalidFilter" : "invalidValue", `${name} takes a text.`);
+}
+
+function wholeNumberOf(parameters: Parameters, name: string): number | undefined {
+  const value = parameters(name);
+  if (value === undefined || value === null || value === "") return undefined;
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text === "string" && /^-?\d{1,15}$/.test(text)) return Number(text);
+  throw refused("invalidValue", `${name} takes a whole number.`);
+}

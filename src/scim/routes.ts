@@ -1,0 +1,198 @@
+import { Elysia } from "elysia";
+import type { Database, Reading, Writing } from "../database/open.ts";
+import { DomainError } from "../errors.ts";
+import { bearerToken, unauthenticated } from "../http/authentication.ts";
+import { noteFault } from "../http/refusals.ts";
+import { answer, faultAnswer, listAnswer, refusalOf } from "./answers.ts";
+import { groupKind, type ResourceKind, userKind } from "./attributes.ts";
+import { readObject } from "./body.ts";
+import { tokenCheck } from "./credential.ts";
+import type { Directory } from "./directory.ts";
+import { resourceTypes, schemas, serviceProviderConfig } from "./discovery.ts";
+import { ScimError } from "./errors.ts";
+import { createGroup, deleteGroup, getGroup, patchGroup, replaceGroup } from "./groups/groups.ts";
+import { project, type Projection, projectionOf, type Resource } from "./projection.ts";
+import { parametersOfBody, parametersOfUrl } from "./query.ts";
+import { type Found, search, searchEverything } from "./search.ts";
+import { findDirectoryTeam } from "./team.ts";
+import { createUser, deleteUser, getUser, patchUser, replaceUser } from "./users/users.ts";
+
+/** Where the directory is served, in front of its routes. */
+export const scimPath = "/scim/v2";
+
+/** What the operator has set: the token, and the team where there are several. */
+export type ScimAccess = { token: string; team: string };
+
+type Context = { database: Database; baseUrl: () => string };
+
+/** What one kind of resource can do. */
+type Operations = {
+  kind: ResourceKind;
+  get: (db: Reading, directory: Directory, id: string, projection: Projection) => Promise<Resource>;
+  create: (tx: Writing, directory: Directory, body: object, projection: Projection) => Promise<Resource>;
+  replace: (
+    tx: Writing,
+    directory: Directory,
+    id: string,
+    body: object,
+    projection: Projection,
+  ) => Promise<Resource>;
+  /** Returns the resource, or nothing where the answer is to be 204. */
+  patch: (tx: Writing, directory: Directory, id: string, body: object) => Promise<Resource | void>;
+  remove: (tx: Writing, directory: Directory, id: string) => Promise<void>;
+};
+
+const userOperations: Operations = {
+  kind: userKind,
+  get: getUser,
+  create: createUser,
+  replace: replaceUser,
+  patch: patchUser,
+  remove: deleteUser,
+};
+
+const groupOperations: Operations = {
+  kind: groupKind,
+  get: getGroup,
+  create: createGroup,
+  replace: replaceGroup,
+  patch: patchGroup,
+  remove: deleteGroup,
+};
+
+/**
+ * `/scim/v2` (RFC 7644). Every answer, a refusal too, is in SCIM's own form, and every request needs the token before
+ * anything else is looked at.
+ */
+export function scimRoutes({ database, baseUrl }: Context, { token, team }: ScimAccess) {
+  const isToken = tokenCheck(token);
+  const { read } = database;
+  // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
+  const scim = new Elysia({ prefix: scimPath, normalize: false, handler: { standardHostname: false } })
+    .onError(({ error, request }) => {
+      const refusal = refusalOf(error);
+      if (!refusal) noteFault(request, error);
+      return refusal ?? faultAnswer();
+    })
+    .resolve(async ({ request }): Promise<{ directory: Directory }> => {
+      if (!isToken(bearerToken(request) ?? "")) throw unauthenticated();
+      return { directory: { teamId: await teamId(read, team), root: baseUrl() + scimPath } };
+    });
+
+  const bodiless = { parse: "none" } as const;
+  scim
+    .get("/ServiceProviderConfig", ({ directory }) => answer(200, serviceProviderConfig(directory.root)))
+    .get("/ResourceTypes", ({ directory }) => listOf(resourceTypes(directory.root)))
+    .get("/ResourceTypes/:id", ({ directory, params }) => one(resourceTypes(directory.root), params.id))
+    .get("/Schemas", ({ directory }) => listOf(schemas(directory.root)))
+    .get("/Schemas/:id", ({ directory, params }) => one(schemas(directory.root), params.id))
+    .post(
+      "/.search",
+      async ({ directory, request }) => {
+        const parameters = parametersOfBody(await readObject(request));
+        return found(await searchEverything(read, directory, parameters));
+      },
+      bodiless,
+    );
+
+  for (const { kind, get, create, replace, patch, remove } of [userOperations, groupOperations]) {
+    scim
+      .post(
+        `${kind.endpoint}/.search`,
+        async ({ directory, request }) => {
+          const parameters = parametersOfBody(await readObject(request));
+          return found(await search(read, directory, kind, parameters));
+        },
+        bodiless,
+      )
+      .get(kind.endpoint, async ({ directory, request }) =>
+        found(await search(read, directory, kind, parametersOfUrl(request.url))),
+      )
+      .post(
+        kind.endpoint,
+        async ({ directory, request }) => {
+          const projection = projectionOf(kind, parametersOfUrl(request.url));
+          const body = await readObject(request);
+          const made = await database.write((tx) => create(tx, directory, body, projection));
+          return answer(201, project(made, projection), { location: locationOf(made) });
+        },
+        bodiless,
+      )
+      .get(`${kind.endpoint}/:id`, async ({ directory, request, params }) => {
+        const projection = projectionOf(kind, parametersOfUrl(request.url));
+        return answer(200, project(await get(read, directory, params.id, projection), projection));
+      })
+      .put(
+        `${kind.endpoint}/:id`,
+        async ({ directory, request, params }) => {
+          const projection = projectionOf(kind, parametersOfUrl(request.url));
+          const body = await readObject(request);
+          const now = await database.write((tx) => replace(tx, directory, params.id, body, projection));
+          return answer(200, project(now, projection));
+        },
+        bodiless,
+      )
+      .patch(
+        `${kind.endpoint}/:id`,
+        async ({ directory, request, params }) => {
+          const projection = projectionOf(kind, parametersOfUrl(request.url));
+          const body = await readObject(request);
+          const now = await database.write((tx) => patch(tx, directory, params.id, body));
+          return now ? answer(200, project(now, projection)) : nothing();
+        },
+        bodiless,
+      )
+      .delete(
+        `${kind.endpoint}/:id`,
+        async ({ directory, params }) => {
+          await database.write((tx) => remove(tx, directory, params.id));
+          return nothing();
+        },
+        bodiless,
+      );
+  }
+
+  for (const path of ["/Me", "/Bulk"]) {
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+      scim.route(method, path, () => notSupported(path), { config: {}, ...bodiless });
+    }
+  }
+  return scim;
+}
+
+async function teamId(db: Reading, name: string): Promise<string> {
+  try {
+    const team = await findDirectoryTeam(db, name);
+    if (team) return team.id;
+  } catch (error) {
+    // No 404, from which a directory would learn that everybody is gone.
+    throw error instanceof DomainError ? new ScimError(503, error.message) : error;
+  }
+  throw new ScimError(503, "There is no team yet.");
+}
+
+function found({ resources, total, startIndex }: Found): Response {
+  return listAnswer(resources, total, startIndex);
+}
+
+function listOf(resources: readonly object[]): Response {
+  return listAnswer(resources, resources.length, 1);
+}
+
+function one(resources: ReadonlyArray<{ id: string }>, id: string): Response {
+  const resource = resources.find((each) => each.id.toLowerCase() === id.toLowerCase());
+  if (!resource) throw new ScimError(404, `There is no ${JSON.stringify(id.slice(0, 100))} here.`);
+  return answer(200, resource);
+}
+
+function locationOf({ meta }: Resource): string {
+  return (meta as { location: string }).location;
+}
+
+function nothing(): Response {
+  return new Response(null, { status: 204 });
+}
+
+function notSupported(path: string): never {
+  throw new ScimError(501, `${scimPath}${path} is not supported.`);
+}

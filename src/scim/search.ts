@@ -1,0 +1,65 @@
+import type { Reading } from "../database/open.ts";
+import { groupKind, type ResourceKind, userKind } from "./attributes.ts";
+import type { Directory } from "./directory.ts";
+import { ScimError } from "./errors.ts";
+import { listGroups } from "./groups/groups.ts";
+import { project, type Resource } from "./projection.ts";
+import { type Parameters, type Query, queryOf } from "./query.ts";
+import { listUsers } from "./users/users.ts";
+
+export type Found = { total: number; startIndex: number; resources: Resource[] };
+
+const lists = { User: listUsers, Group: listGroups };
+
+/**
+ * A page of the resources of the kind.
+ * @throws ScimError `invalidFilter`, `invalidValue`, `tooMany`.
+ */
+export async function search(
+  db: Reading,
+  directory: Directory,
+  kind: ResourceKind,
+  parameters: Parameters,
+): Promise<Found> {
+  return await run(db, directory, kind, queryOf(kind, parameters));
+}
+
+/**
+ * A page of the people, and of the groups behind them. A kind that has no attribute of a name in the filter is left out.
+ * @throws ScimError as `search`, for a filter that fits neither.
+ */
+export async function searchEverything(
+  db: Reading,
+  directory: Directory,
+  parameters: Parameters,
+): Promise<Found> {
+  const users = queryIfPossible(userKind, parameters);
+  const groups = queryIfPossible(groupKind, parameters);
+  if (users instanceof ScimError && groups instanceof ScimError) throw users;
+  if (users instanceof ScimError) return await run(db, directory, groupKind, groups as Query);
+  const people = await run(db, directory, userKind, users);
+  if (groups instanceof ScimError) return people;
+  const before = Math.max(0, users.startIndex - 1 - people.total);
+  const count = groups.count - people.resources.length;
+  const rest = await run(db, directory, groupKind, { ...groups, startIndex: before + 1, count });
+  return {
+    total: people.total + rest.total,
+    startIndex: users.startIndex,
+    resources: [...people.resources, ...rest.resources],
+  };
+}
+
+async function run(db: Reading, directory: Directory, kind: ResourceKind, query: Query): Promise<Found> {
+  const { total, resources } = await lists[kind.name](db, directory, query);
+  const { startIndex, projection } = query;
+  return { total, startIndex, resources: resources.map((resource) => project(resource, projection)) };
+}
+
+function queryIfPossible(kind: ResourceKind, parameters: Parameters): Query | ScimError {
+  try {
+    return queryOf(kind, parameters);
+  } catch (error) {
+    if (error instanceof ScimError && error.scimType === "invalidFilter") return error;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+import { and, not, or, type SQL, sql } from "drizzle-orm";
+import { refused } from "./errors.ts";
+import type { Comparison, Filter } from "./filter.ts";
+
+/** How a kind of resource stands in the tables. */
+export type Tables = {
+  /** What can be compared and sorted by, under the paths of the attributes. */
+  columns: ReadonlyMap<string, SQL>;
+  /** For each list, the condition that one of its values fulfils what `where` says of its columns. */
+  lists: ReadonlyMap<string, (where: (columns: Tables["columns"]) => SQL) => SQL>;
+};
+
+/**
+ * The filter as a condition on the tables.
+ * @throws ScimError `invalidFilter` for an attribute that is not kept in a column.
+ */
+export function conditionOf(filter: Filter, tables: Tables): SQL {
+  switch (filter.op) {
+    case "and":
+    case "or": {
+      const join = filter.op === "and" ? and : or;
+      return join(...filter.filters.map((each) => conditionOf(each, tables))) ?? sql`false`;
+    }
+    case "not":
+      // A comparison with what is not there is null, and so is its contrary: the row fits neither.
+      return not(sql`coalesce(${conditionOf(filter.filter, tables)}, false)`);
+    case "some": {
+      const { attribute, filter: each } = filter;
+      const some = tables.lists.get(attribute.name);
+      if (!some) throw notCompared(attribute.name);
+      return some((columns) => conditionOf(each, { columns, lists: new Map() }));
+    }
+    case "pr":
+      return sql`${columnOf(tables, filter.path)} IS NOT NULL`;
+    default: {
+      const { op, path, value, attribute } = filter;
+      const column = columnOf(tables, path);
+      return comparison(
+        op,
+        column,
+        typeof value === "boolean" ? Number(value) : value,
+        attribute.isCaseExact,
+      );
+    }
+  }
+}
+
+function comparison(
+  op: Comparison,
+  column: SQL,
+  value: string | number,
+  isCaseExact: boolean | undefined,
+): SQL {
+  const fold = (text: SQL | string | number) => (isCaseExact ? sql`${text}` : sql`lower(${text})`);
+  switch (op) {
+    case "eq":
+      return sql`${column} = ${value}`;
+    case "ne":
+      return sql`${column} IS NOT ${value}`;
+    // No LIKE: it has signs of its own in the value, and takes no account of what is case-exact.
+    case "co":
+      return sql`instr(${fold(column)}, ${fold(value)}) > 0`;
+    case "sw":
+      return sql`substr(${fold(column)}, 1, length(${value})) = ${fold(value)}`;
+    case "ew":
+      return value === ""
+        ? sql`${column} IS NOT NULL`
+        : sql`substr(${fold(column)}, -length(${value})) = ${fold(value)}`;
+    case "gt":
+      return sql`${column} > ${value}`;
+    case "ge":
+      return sql`${column} >= ${value}`;
+    case "lt":
+      return sql`${column} < ${value}`;
+    case "le":
+      return sql`${column} <= ${value}`;
+  }
+}
+
+function columnOf({ columns }: Tables, path: string): SQL {
+  const column = columns.get(path);
+  if (column) return column;
+  throw notCompared(path);
+}
+
+function notCompared(path: string) {
+  return refused("invalidFilter", `The filter cannot be used: ${path} cannot be compared.`);
+}

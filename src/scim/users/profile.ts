@@ -1,0 +1,91 @@
+import { isNameable, trim } from "../../text.ts";
+import type { Profile } from "../../users/profile.ts";
+import { NewUser } from "../../users/schemas.ts";
+import type { Email, UserRow } from "../../users/store.ts";
+import { checkOf } from "../../validation.ts";
+import { Document } from "../document.ts";
+import { refused } from "../errors.ts";
+import { placeholderEmail } from "./resource.ts";
+
+/** What a directory wants a person to be. What it does not say of `active` and `role` stays as it is. */
+export type Wanted = {
+  fields: Profile & { userName: string } & Pick<UserRow, "name" | "email">;
+  emails: Email[];
+  active: boolean | undefined;
+  role: UserRow["role"] | undefined;
+};
+
+const checkName = checkOf(NewUser);
+
+/**
+ * What the document says of a person; `id` is that of one who is there already.
+ * @throws ScimError `invalidValue` without a usable `userName`; DomainError `invalid` for a name that is none.
+ */
+export function wantedOf(document: Document, id?: string): Wanted {
+  const text = (path: string) => document.text(path) ?? null;
+  const userName = text("userName");
+  if (userName === null || trim(userName) === "" || !isNameable(userName)) {
+    throw refused("invalidValue", "userName takes a text without control characters, and is required.");
+  }
+  const given = {
+    userName,
+    externalId: text("externalId"),
+    displayName: text("displayName"),
+    givenName: text("name.givenName"),
+    familyName: text("name.familyName"),
+    formattedName: text("name.formatted"),
+  };
+  const emails = (document.list("emails") ?? [])
+    .map(({ value, type, primary }) => ({
+      value: String(value),
+      type: typeof type === "string" ? type : null,
+      isPrimary: primary === true,
+    }))
+    .filter(({ value }) => id === undefined || value !== placeholderEmail(id));
+  const main = emails.find(({ isPrimary }) => isPrimary) ?? emails[0];
+  return {
+    fields: { ...given, name: nameOf(given), email: main?.value ?? null },
+    emails,
+    active: document.truth("active"),
+    role: roleOf(document),
+  };
+}
+
+/** The document that a directory would have written to make the person what it is. */
+export function documentOf(row: UserRow, emails: readonly Email[]): Document {
+  const document = new Document();
+  document.put("userName", row.userName);
+  document.put("externalId", row.externalId);
+  document.put("displayName", row.displayName);
+  document.put("name.givenName", row.givenName);
+  document.put("name.familyName", row.familyName);
+  document.put("name.formatted", row.formattedName);
+  document.put("active", row.deactivatedAt === null);
+  document.putList("roles", [{ value: row.role ?? "member", primary: true }]);
+  document.putList(
+    "emails",
+    emails.map(({ value, type, isPrimary }) => ({
+      value,
+      ...(type !== null && { type }),
+      primary: isPrimary,
+    })),
+  );
+  return document;
+}
+
+/** What the team calls the person: the first of these names that there is. */
+function nameOf({ displayName, formattedName, givenName, familyName, userName }: Profile): string {
+  const parts = [givenName, familyName].filter((part) => part !== null).join(" ");
+  const name = [displayName, formattedName, parts, userName].find(
+    (each) => each !== null && trim(each) !== "",
+  );
+  return checkName({ name }).name;
+}
+
+/** Admin, where a role is called so; every other list of roles, an empty one too, makes a member. */
+function roleOf(document: Document): Wanted["role"] {
+  const roles = document.list("roles")?.map(({ value }) => String(value).toLowerCase());
+  if (roles === undefined) return undefined;
+  if (roles.includes("owner")) return "owner";
+  return roles.includes("admin") ? "admin" : "member";
+}

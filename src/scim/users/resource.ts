@@ -1,0 +1,47 @@
+import { timestamp } from "../../timestamp.ts";
+import type { Email, UserRow } from "../../users/store.ts";
+import { userKind } from "../attributes.ts";
+import type { Resource } from "../projection.ts";
+
+/**
+ * The person as the directory sees one. `root` is the address of `/scim/v2`. Attributes without a value are left out,
+ * but for the address: directories do not take people without one, so whoever has none is shown with one that can
+ * never be delivered to (RFC 2606).
+ */
+export function userResource(row: UserRow, emails: readonly Email[], root: string): Resource {
+  const name = present({
+    formatted: row.formattedName,
+    givenName: row.givenName,
+    familyName: row.familyName,
+  });
+  const shown =
+    emails.length > 0 ? emails : [{ value: placeholderEmail(row.id), type: "work", isPrimary: true }];
+  return {
+    schemas: [userKind.schema],
+    id: row.id,
+    ...present({ externalId: row.externalId }),
+    userName: row.userName,
+    ...(Object.keys(name).length > 0 && { name }),
+    displayName: row.name,
+    emails: shown.map(({ value, type, isPrimary }) => ({ value, ...present({ type }), primary: isPrimary })),
+    active: row.deactivatedAt === null,
+    roles: [{ value: row.role, primary: true }],
+    meta: {
+      resourceType: userKind.name,
+      created: timestamp(row.createdAt),
+      lastModified: timestamp(row.updatedAt),
+      location: `${root}${userKind.endpoint}/${row.id}`,
+    },
+  };
+}
+
+/** The address that stands for none. */
+export function placeholderEmail(id: string): string {
+  return `${id}@parley.invalid`;
+}
+
+function present(values: Record<string, string | null>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
+}

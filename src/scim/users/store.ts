@@ -1,0 +1,139 @@
+import { and, asc, desc, eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
+import type { Reading, Writing } from "../../database/open.ts";
+import { prepared } from "../../database/prepared.ts";
+import { userEmails, users } from "../../database/schema.ts";
+import type { Email, UserRow } from "../../users/store.ts";
+import type { Query } from "../query.ts";
+import { conditionOf, type Tables } from "../store.ts";
+
+/** Whom the directory sees. To the letter of the indexes, which hold for no bound values. */
+const isOfDirectory = sql`${users.type} = 'human' AND ${users.removedAt} IS NULL`;
+
+const tables: Tables = {
+  columns: new Map([
+    ["id", sql`${users.id}`],
+    ["externalId", sql`${users.externalId}`],
+    ["userName", sql`${users.userName}`],
+    ["displayName", sql`${users.name} COLLATE NOCASE`],
+    ["name.formatted", sql`${users.formattedName}`],
+    ["name.givenName", sql`${users.givenName}`],
+    ["name.familyName", sql`${users.familyName}`],
+    ["active", sql`(${users.deactivatedAt} IS NULL)`],
+    ["meta.created", sql`${users.createdAt}`],
+    ["meta.lastModified", sql`${users.updatedAt}`],
+  ]),
+  lists: new Map([
+    [
+      "emails",
+      (where) =>
+        sql`${users.id} IN (SELECT ${userEmails.userId} FROM ${userEmails} WHERE ${where(emailColumns)})`,
+    ],
+    ["roles", (where) => where(roleColumns)],
+  ]),
+};
+
+const emailColumns = new Map([
+  ["value", sql`${userEmails.value}`],
+  ["type", sql`${userEmails.type}`],
+  ["primary", sql`${userEmails.isPrimary}`],
+]);
+
+const roleColumns = new Map([
+  ["value", sql`${users.role}`],
+  ["primary", sql`1`],
+]);
+
+/** What can be sorted by: of addresses, the main one. */
+const sortColumns: Tables["columns"] = new Map([
+  ...tables.columns,
+  ["emails", sql`${users.email} COLLATE NOCASE`],
+]);
+
+/** A page of the team's people, in an order that holds over all pages. */
+export async function selectPeople(db: Reading, teamId: string, query: Query): Promise<UserRow[]> {
+  const direction = query.isDescending ? desc : asc;
+  const column = query.sortBy === undefined ? undefined : sortColumns.get(query.sortBy);
+  return await db
+    .select()
+    .from(users)
+    .where(wanted(teamId, query))
+    .orderBy(...(column ? [direction(column)] : []), direction(users.id))
+    .limit(query.count)
+    .offset(query.startIndex - 1);
+}
+
+/** How many people of the team fit the filter. */
+export async function countPeople(db: Reading, teamId: string, query: Query): Promise<number> {
+  const [row] = await db
+    .select({ count: sql<number>`count(*)` })
+    .from(users)
+    .where(wanted(teamId, query));
+  return row?.count ?? 0;
+}
+
+function wanted(teamId: string, { filter }: Query): SQL | undefined {
+  return and(eq(users.teamId, teamId), isOfDirectory, filter && conditionOf(filter, tables));
+}
+
+const byId = prepared((db) =>
+  db
+    .select()
+    .from(users)
+    .where(
+      and(eq(users.teamId, sql.placeholder("teamId")), eq(users.id, sql.placeholder("id")), isOfDirectory),
+    )
+    .prepare(),
+);
+
+export async function selectPerson(db: Reading, teamId: string, id: string): Promise<UserRow | undefined> {
+  const [row] = await byId(db).execute({ teamId, id });
+  return row;
+}
+
+/** The people of the team among these ids. */
+export async function selectPeopleOf(
+  db: Reading,
+  teamId: string,
+  ids: readonly string[],
+): Promise<UserRow[]> {
+  return await db
+    .select()
+    .from(users)
+    .where(and(eq(users.teamId, teamId), inArray(users.id, [...ids]), isOfDirectory));
+}
+
+/** Whom the directory deleted under this name, the last one first. */
+export async function selectRemoved(db: Reading, teamId: string, userName: string): Promise<UserRow[]> {
+  return await db
+    .select()
+    .from(users)
+    .where(
+      and(
+        eq(users.teamId, teamId),
+        eq(users.userName, userName),
+        sql`${users.type} = 'human'`,
+        isNotNull(users.removedAt),
+      ),
+    )
+    .orderBy(desc(users.removedAt));
+}
+
+/** The addresses of these people, in the order in which each one has them. */
+export async function selectEmails(db: Reading, userIds: readonly string[]): Promise<Map<string, Email[]>> {
+  const rows = await db
+    .select()
+    .from(userEmails)
+    .where(inArray(userEmails.userId, [...userIds]))
+    .orderBy(asc(userEmails.userId), asc(userEmails.position));
+  const found = new Map<string, Email[]>();
+  for (const { userId, value, type, isPrimary } of rows) {
+    const emails = found.get(userId) ?? [];
+    emails.push({ value, type, isPrimary });
+    found.set(userId, emails);
+  }
+  return found;
+}
+
+export async function updatePerson(tx: Writing, id: string, changes: Partial<UserRow>): Promise<void> {
+  await tx.update(users).set(changes).where(eq(users.id, id));
+}

@@ -1,0 +1,189 @@
+import { record } from "../../audit/audit.ts";
+import type { Reading, Writing } from "../../database/open.ts";
+import { isUuid } from "../../text.ts";
+import { type Email, replaceEmails, selectUserByUserName, type UserRow } from "../../users/store.ts";
+import { addUser, deactivate, reactivate, setRole } from "../../users/users.ts";
+import { userKind } from "../attributes.ts";
+import { type Directory, scimActor } from "../directory.ts";
+import { Document } from "../document.ts";
+import { noResource, refused } from "../errors.ts";
+import { stepsOf, stepsOfObject, take } from "../patch.ts";
+import type { Resource } from "../projection.ts";
+import type { Query } from "../query.ts";
+import { documentOf, type Wanted, wantedOf } from "./profile.ts";
+import { userResource } from "./resource.ts";
+import {
+  countPeople,
+  selectEmails,
+  selectPeople,
+  selectPerson,
+  selectRemoved,
+  updatePerson,
+} from "./store.ts";
+
+/**
+ * The people who fit the query, and how many there are in all.
+ * @throws ScimError `invalidFilter`.
+ */
+export async function listUsers(
+  db: Reading,
+  { teamId, root }: Directory,
+  query: Query,
+): Promise<{ total: number; resources: Resource[] }> {
+  const rows = query.count === 0 ? [] : await selectPeople(db, teamId, query);
+  const before = query.startIndex - 1;
+  // A page that is not full ends the list, so a look-up of one person needs no count.
+  const isLast = rows.length < query.count && (rows.length > 0 || before === 0);
+  const total = isLast ? before + rows.length : await countPeople(db, teamId, query);
+  return { total, resources: await userResources(db, rows, root) };
+}
+
+/** @throws ScimError 404. */
+export async function getUser(db: Reading, directory: Directory, id: string): Promise<Resource> {
+  const row = await getPerson(db, directory, id);
+  return userResource(row, await emailsOf(db, row), directory.root);
+}
+
+/**
+ * Adds a person, or brings back one who was deactivated or deleted under the same `userName`, with everything that was
+ * theirs. A directory that calls both by an `externalId` means the same person only if it is the same.
+ * @throws ScimError `invalidValue`; `uniqueness` when somebody has the `userName`.
+ */
+export async function createUser(tx: Writing, directory: Directory, body: object): Promise<Resource> {
+  const wanted = wantedOf(documentFrom(body));
+  const former = await findFormer(tx, directory, wanted);
+  const row = former ?? (await addPerson(tx, directory, wanted));
+  if (former)
+    await save(tx, former, await emailsOf(tx, former), { ...wanted, active: wanted.active ?? true });
+  else await setStanding(tx, row, wanted);
+  return await getUser(tx, directory, row.id);
+}
+
+/**
+ * Makes the person what the body says. What it leaves out is gone, but for `active` and `roles`, which stay.
+ * @throws ScimError 404, `invalidValue`, `uniqueness`; DomainError `forbidden` for the last owner.
+ */
+export async function replaceUser(
+  tx: Writing,
+  directory: Directory,
+  id: string,
+  body: object,
+): Promise<Resource> {
+  const row = await getPerson(tx, directory, id);
+  await save(tx, row, await emailsOf(tx, row), wantedOf(documentFrom(body), row.id));
+  return await getUser(tx, directory, row.id);
+}
+
+/**
+ * Takes all the steps of a PATCH, or none.
+ * @throws ScimError 404 and as `stepsOf` and `take`; DomainError `forbidden` for the last owner.
+ */
+export async function patchUser(
+  tx: Writing,
+  directory: Directory,
+  id: string,
+  body: object,
+): Promise<Resource> {
+  const row = await getPerson(tx, directory, id);
+  const emails = await emailsOf(tx, row);
+  const document = documentOf(row, emails);
+  for (const step of stepsOf(userKind, body)) take(document, step);
+  await save(tx, row, emails, wantedOf(document, row.id));
+  return await getUser(tx, directory, row.id);
+}
+
+/**
+ * Deactivates the person, whom the directory sees no more from now on; what they wrote stays.
+ * @throws ScimError 404; DomainError `forbidden` for the last owner.
+ */
+export async function deleteUser(tx: Writing, directory: Directory, id: string): Promise<void> {
+  const row = await getPerson(tx, directory, id);
+  await deactivate(tx, row, scimActor);
+  await updatePerson(tx, row.id, { removedAt: Date.now() });
+  await recordUser(tx, row, "user.removed");
+}
+
+async function getPerson(db: Reading, { teamId }: Directory, id: string): Promise<UserRow> {
+  const row = isUuid(id) ? await selectPerson(db, teamId, id.toLowerCase()) : undefined;
+  if (!row) throw noResource("User", id);
+  return row;
+}
+
+function documentFrom(body: object): Document {
+  const document = new Document();
+  for (const step of stepsOfObject(userKind, "replace", body)) take(document, step);
+  return document;
+}
+
+async function findFormer(
+  tx: Writing,
+  { teamId }: Directory,
+  { fields }: Wanted,
+): Promise<UserRow | undefined> {
+  const { userName, externalId } = fields;
+  const isSame = (row: UserRow) =>
+    row.externalId === null || externalId === null || row.externalId === externalId;
+  const holder = await selectUserByUserName(tx, teamId, userName);
+  if (holder && (holder.deactivatedAt === null || !isSame(holder))) throw userNameTaken(userName);
+  return holder ?? (await selectRemoved(tx, teamId, userName)).find(isSame);
+}
+
+async function addPerson(tx: Writing, { teamId }: Directory, { fields, emails }: Wanted): Promise<UserRow> {
+  const row = await addUser(tx, { ...fields, teamId, type: "human", role: "member" });
+  await replaceEmails(tx, row.id, emails);
+  await recordUser(tx, row, "user.created", { role: row.role });
+  return row;
+}
+
+/** Writes what is different, and nothing where nothing is. */
+async function save(tx: Writing, row: UserRow, emails: readonly Email[], wanted: Wanted): Promise<void> {
+  const { fields } = wanted;
+  const holder = await selectUserByUserName(tx, row.teamId, fields.userName);
+  if (holder && holder.id !== row.id) throw userNameTaken(fields.userName);
+
+  const isSame = Bun.deepEquals(emails, wanted.emails);
+  const changed = Object.entries(fields)
+    .filter(([name, value]) => row[name as keyof typeof fields] !== value)
+    .map(([name]) => name)
+    .concat(isSame ? [] : ["emails"]);
+  if (changed.length > 0 || row.removedAt !== null) {
+    await updatePerson(tx, row.id, { ...fields, removedAt: null, updatedAt: Date.now() });
+    if (!isSame) await replaceEmails(tx, row.id, wanted.emails);
+    await recordUser(tx, row, "user.updated", { changed });
+  }
+  await setStanding(tx, { ...row, ...fields }, wanted);
+}
+
+/** Sets whether the person may use Parley, and as what. Owners stay owners, and are made by hand alone. */
+async function setStanding(tx: Writing, person: UserRow, { active, role }: Wanted): Promise<void> {
+  if (role === "owner" && person.role !== "owner") {
+    throw refused("invalidValue", "The directory makes no owners: roles takes admin or member.");
+  }
+  if (role && person.role !== "owner" && person.role !== role) await setRole(tx, person, role, scimActor);
+  if (active === false) await deactivate(tx, person, scimActor);
+  if (active === true) await reactivate(tx, person, scimActor);
+}
+
+async function emailsOf(db: Reading, { id }: UserRow): Promise<Email[]> {
+  return (await selectEmails(db, [id])).get(id) ?? [];
+}
+
+async function userResources(db: Reading, rows: readonly UserRow[], root: string): Promise<Resource[]> {
+  const ids = rows.map(({ id }) => id);
+  const emails = ids.length === 0 ? undefined : await selectEmails(db, ids);
+  return rows.map((row) => userResource(row, emails?.get(row.id) ?? [], root));
+}
+
+function userNameTaken(userName: string) {
+  return refused("uniqueness", `There is a User with the userName ${JSON.stringify(userName)} already.`);
+}
+
+async function recordUser(
+  tx: Writing,
+  { id, teamId, name }: UserRow,
+  action: string,
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  const target = `user:${id}`;
+  await record(tx, { teamId, actor: scimActor, action, target, details: { name, ...details } });
+}
