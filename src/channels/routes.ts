@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { ApiContext } from "../http/api.ts";
 import { contract, dataOf, refusals, refusalsOfInput } from "../http/contract.ts";
-import { readJson } from "../http/json-body.ts";
 import { archiveChannel, createChannel, getChannel, listChannels } from "./channels.ts";
 import { Channel, NewChannel } from "./schemas.ts";
 
@@ -23,8 +22,8 @@ export function channelRoutes({ database, authentication }: ApiContext) {
     })
     .post(
       "",
-      async ({ subject, request, status }) => {
-        const input = await readJson(request);
+      async ({ subject, readInput, status }) => {
+        const input = await readInput();
         return status(201, { data: await database.write((tx) => createChannel(tx, subject, input)) });
       },
       {

@@ -9,7 +9,9 @@ import { migrations as shipped } from "./migrations.ts";
  * @throws DomainError `data_too_new` when the data holds a migration that this binary does not know.
  */
 export function migrate(file: SqliteFile, migrations = shipped): string[] {
-  file.run("CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at integer NOT NULL) STRICT");
+  file.run(
+    "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at integer NOT NULL) STRICT",
+  );
   const isApplied = file.query<{ name: string }, [string]>("SELECT name FROM migrations WHERE name = ?");
   refuseNewerData(file, migrations);
 

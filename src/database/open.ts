@@ -35,14 +35,12 @@ export type Database = {
 /** Below this version two processes that write and checkpoint at once can lose a commit (SQLite's WAL-reset bug). */
 const oldestSafeSqlite = "3.51.3";
 
-/** How long a write waits for a command of another process to finish its own. */
-const lockWaitMs = 5_000;
-
 /**
- * Opens the database file, creates it where it is missing, and applies the migrations that it lacks.
+ * Opens the database file, creates it where it is missing, and applies the migrations that it lacks. `lockWaitMs` is how
+ * long a write waits for one of another process to end.
  * @throws DomainError `data_too_new` when a newer binary has used it.
  */
-export function openDatabase(path: string): Database {
+export function openDatabase(path: string, { lockWaitMs = 5_000 }: { lockWaitMs?: number } = {}): Database {
   const writer = new SqliteFile(path, { create: true, strict: true });
   try {
     // Before anything that takes a lock: whoever comes second waits instead of failing.
@@ -55,6 +53,8 @@ export function openDatabase(path: string): Database {
     migrate(writer);
     // After the migrations: rebuilding a table under foreign keys would delete its children.
     writer.run("PRAGMA foreign_keys = ON");
+    // From here on the queue waits for the lock itself, without holding up what else goes on.
+    writer.run("PRAGMA busy_timeout = 0");
   } catch (error) {
     writer.close();
     throw error;
@@ -65,11 +65,12 @@ export function openDatabase(path: string): Database {
   const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const tx = Object.assign(drizzle(writer, { schema }), { woken: new Set<string>() });
   const listeners: Array<(subscriptionIds: ReadonlySet<string>) => void> = [];
-  const queue = new WriteQueue(writer, tx, () => {
+  const afterCommit = () => {
     if (tx.woken.size === 0) return;
     const woken = new Set(tx.woken);
     for (const listener of listeners) listener(woken);
-  });
+  };
+  const queue = new WriteQueue(writer, tx, { lockWaitMs, afterCommit });
 
   return {
     read: drizzle(reader, { schema }),
@@ -85,7 +86,8 @@ export function openDatabase(path: string): Database {
 }
 
 function refuseUnsafeSqlite(file: SqliteFile): void {
-  const found = file.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
+  const found =
+    file.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
   if (Bun.semver.order(found, oldestSafeSqlite) >= 0) return;
   throw new DomainError(
     "data_too_new",

@@ -14,6 +14,9 @@ type Ran = { call: Call } & ({ ok: true; value: unknown } | { ok: false; error: 
 /** So many calls share one commit at most: none of them waits for long behind the others. */
 const callsPerCommit = 512;
 
+/** How soon to try again for a lock that another process holds, in milliseconds. */
+const lockRetryMs = 2;
+
 /**
  * The only way to change data. SQLite has one writer at a time and a commit costs a disk flush, so calls queue up here
  * and those of one turn of the event loop share a transaction: while the disk is busy, the next ones gather.
@@ -22,14 +25,16 @@ export class WriteQueue {
   readonly #file: SqliteFile;
   readonly #tx: Writing;
   readonly #afterCommit: () => void;
+  readonly #lockWaitMs: number;
   #waiting: Call[] = [];
   #isRunning = false;
   #whenDrained: Array<() => void> = [];
 
-  constructor(file: SqliteFile, tx: Writing, afterCommit: () => void) {
+  constructor(file: SqliteFile, tx: Writing, options: { lockWaitMs: number; afterCommit: () => void }) {
     this.#file = file;
     this.#tx = tx;
-    this.#afterCommit = afterCommit;
+    this.#afterCommit = options.afterCommit;
+    this.#lockWaitMs = options.lockWaitMs;
   }
 
   /** See `Database.write`. */
@@ -75,7 +80,7 @@ export class WriteQueue {
     const ran: Ran[] = [];
     this.#tx.woken.clear();
     try {
-      this.#execute("BEGIN IMMEDIATE");
+      await this.#begin();
       for (const call of batch) ran.push(await this.#runAlone(call));
       this.#execute("COMMIT");
     } catch (error) {
@@ -89,6 +94,20 @@ export class WriteQueue {
       else result.call.reject(result.error);
     }
     this.#tellOfCommit();
+  }
+
+  // Another process, a command, may hold the lock. Waiting inside SQLite would stop the event loop, and with it every
+  // read and delivery.
+  async #begin(): Promise<void> {
+    const deadline = performance.now() + this.#lockWaitMs;
+    while (true) {
+      try {
+        return this.#execute("BEGIN IMMEDIATE");
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw error;
+      }
+      await Bun.sleep(lockRetryMs);
+    }
   }
 
   /** A fault of whoever listens is reported on its own: the change is made, and the next ones wait to be. */
@@ -121,9 +140,13 @@ export class WriteQueue {
 }
 
 function explain(error: unknown): unknown {
-  if (!(error instanceof Error && "code" in error && error.code === "SQLITE_BUSY")) return error;
+  if (!isBusy(error)) return error;
   return new DomainError(
     "busy",
     "Another process kept the database locked. Nothing was changed; try again in a moment.",
   );
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "SQLITE_BUSY";
 }

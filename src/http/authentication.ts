@@ -4,28 +4,53 @@ import { DomainError } from "../errors.ts";
 import type { Subject } from "../subject.ts";
 import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
+import { readJson } from "./json-body.ts";
 import { type RateLimit, spend } from "./rate-limit.ts";
 
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
 const bearer = /^bearer +([^\s,]+)$/i;
 
+/** A body that takes longer than this to arrive, in milliseconds, has its token looked at again. */
+const bodyPatienceMs = 100;
+
+type Authenticated = {
+  subject: Subject;
+  /**
+   * Reads the request's body as JSON; see `readJson`.
+   * @throws DomainError `unauthenticated` when the token has ended while the body was on its way.
+   */
+  readInput: () => Promise<unknown>;
+};
+
 /**
- * Adds the route option `scope`. A route that names its scope gets `subject`, and answers a request without a valid
+ * Adds the route option `scope`. A route that names its scope gets `subject` and `readInput`, and answers a request without a valid
  * token 401, one too many 429 and a token without the scope 403, in this order and before anything else.
  */
 export function authentication(database: Database, rateLimit: RateLimit) {
   return new Elysia({ name: "authentication" }).macro({
     scope: (scope: Scope) => ({
       detail: { security: [{ bearer: [scope] }], "x-required-scope": scope },
-      resolve: async ({ request, set }): Promise<{ subject: Subject }> => {
-        const grant = await authenticate(database, bearerToken(request) ?? "");
-        if (!grant) throw unauthenticated();
+      resolve: async ({ request, set }): Promise<Authenticated> => {
+        const grantNow = async () => {
+          const grant = await authenticate(database, bearerToken(request) ?? "");
+          if (!grant) throw unauthenticated();
+          return grant;
+        };
+        const grant = await grantNow();
 
         spend(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
         if (!grant.scopes.has(scope)) {
           throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
         }
-        return { subject: grant.subject };
+        const readInput = async () => {
+          const startedAt = performance.now();
+          const input = await readJson(request);
+          // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.
+          if (performance.now() - startedAt > bodyPatienceMs)
+            Object.assign(grant.subject, (await grantNow()).subject);
+          return input;
+        };
+        return { subject: grant.subject, readInput };
       },
     }),
   });

@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { ApiContext } from "../http/api.ts";
 import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
-import { readJson } from "../http/json-body.ts";
 import { User } from "../users/schemas.ts";
 import { addMember, listMembers, removeMember } from "./members.ts";
 import { NewMember } from "./schemas.ts";
@@ -26,8 +25,8 @@ export function memberRoutes({ database, authentication }: ApiContext) {
     )
     .post(
       "",
-      async ({ subject, params, request, status }) => {
-        const input = await readJson(request);
+      async ({ subject, params, readInput, status }) => {
+        const input = await readInput();
         return status(201, {
           data: await database.write((tx) => addMember(tx, subject, params.channel, input)),
         });

@@ -9,7 +9,6 @@ import {
   refusalsOfInput,
   refusalsOfParameter,
 } from "../http/contract.ts";
-import { readJson } from "../http/json-body.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "./messages.ts";
 import { listMessages } from "./pages.ts";
 import { Message, MessageEdit, MessagePage, MessagesQuery, NewMessage } from "./schemas.ts";
@@ -42,8 +41,8 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
     )
     .post(
       "",
-      async ({ subject, params, request, status }) => {
-        const input = await readJson(request);
+      async ({ subject, params, readInput, status }) => {
+        const input = await readInput();
         return status(201, {
           data: await database.write((tx) => postMessage(tx, subject, params.channel, input)),
         });
@@ -73,8 +72,8 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
     )
     .patch(
       "/:message",
-      async ({ subject, params, request }) => {
-        const input = await readJson(request);
+      async ({ subject, params, readInput }) => {
+        const input = await readInput();
         const edit = database.write((tx) => editMessage(tx, subject, params.channel, params.message, input));
         return { data: await edit };
       },

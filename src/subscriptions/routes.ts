@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { ApiContext } from "../http/api.ts";
 import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
-import { readJson } from "../http/json-body.ts";
 import { actorOf } from "../subject.ts";
 import {
   CreatedSubscription,
@@ -40,8 +39,8 @@ export function subscriptionRoutes(context: ApiContext) {
     })
     .post(
       "",
-      async ({ subject, request, status }) => {
-        const input = await readJson(request);
+      async ({ subject, readInput, status }) => {
+        const input = await readInput();
         return status(201, await createSubscription(context, subject.teamId, input, actorOf(subject)));
       },
       {

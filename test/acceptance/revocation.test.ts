@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { deleteBot } from "../../src/bots/bots.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
-import { createToken, revokeToken } from "../../src/tokens/tokens.ts";
+import { createToken, listTokens, revokeToken } from "../../src/tokens/tokens.ts";
 import type { UserRow } from "../../src/users/store.ts";
 import { deactivate, reactivate, setRole } from "../../src/users/users.ts";
+import { RawConnection } from "../hostile/raw-connection.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { type Stage, startStage } from "../support/stage.ts";
@@ -47,6 +48,27 @@ describe("a token is refused with the very next request", () => {
       await workspace.database.write((tx) => revokeToken(tx, cast.teamId, id, actor));
       expect((await client.get("/channels")).status).toBe(401);
     }
+  });
+
+  test("when it is revoked while the body of a request is on its way", async () => {
+    const { workspace, cast, server } = stage;
+    const { id, token } = await workspace.token(cast.bot);
+    const body = JSON.stringify({ body: "too late" });
+    using connection = new RawConnection(server.url);
+    connection.write(
+      `POST /api/v1/channels/${cast.open.id}/messages HTTP/1.1\r\nHost: localhost\r\n` +
+        `Authorization: Bearer ${token}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 1)}`,
+    );
+    const lastUsed = async () =>
+      (await listTokens(workspace.database.read, cast.teamId)).find((listed) => listed.id === id)
+        ?.last_used_at;
+    await until("the server has let the token in", lastUsed);
+    await workspace.database.write((tx) => revokeToken(tx, cast.teamId, id, actor));
+    const revokedAt = performance.now();
+    await until("the body is late", () => performance.now() - revokedAt > 150);
+    connection.write(body.slice(1));
+    const answer = await until("the request is answered", () => connection.answers()[0]);
+    expect(answer.status).toBe(401);
   });
 
   test("when its person is deactivated, and it stays refused when the person comes back", async () => {

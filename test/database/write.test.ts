@@ -8,10 +8,10 @@ import { addUser } from "../../src/users/users.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A database of its own, on disk as in life. */
-function open(): { database: Database; path: string } & AsyncDisposable {
+function open(options: { lockWaitMs?: number } = {}): { database: Database; path: string } & AsyncDisposable {
   const folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
-  const database = openDatabase(path);
+  const database = openDatabase(path, options);
   return {
     database,
     path,
@@ -205,9 +205,8 @@ describe("the file", () => {
   });
 
   test("answers busy while another process holds it, and works when that is done", async () => {
-    await using store = open();
+    await using store = open({ lockWaitMs: 50 });
     const { database, path } = store;
-    await database.write(async (tx) => tx.run(sql`PRAGMA busy_timeout = 50`));
     using other = new SqliteFile(path);
 
     other.run("BEGIN IMMEDIATE");
@@ -221,6 +220,22 @@ describe("the file", () => {
     other.run("COMMIT");
     await database.write((tx) => addTeam(tx, "three"));
     expect(teamsOnDisk(path)).toEqual(["three"]);
+  });
+
+  test("waits for another process without holding up what else goes on", async () => {
+    await using store = open();
+    const { database, path } = store;
+    using other = new SqliteFile(path);
+    other.run("BEGIN IMMEDIATE");
+    let isWritten = false;
+    const written = database.write((tx) => addTeam(tx, "one")).then(() => (isWritten = true));
+    // The event loop turns while the write waits, and what is on disk can be read.
+    for (let turn = 0; turn < 20; turn++) await Bun.sleep(1);
+    expect(await selectTeams(database.read)).toEqual([]);
+    expect(isWritten).toBe(false);
+    other.run("COMMIT");
+    await written;
+    expect(teamsOnDisk(path)).toEqual(["one"]);
   });
 
   test("commits in full: what is said to be stored survives a power cut", async () => {
