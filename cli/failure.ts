@@ -4,6 +4,7 @@ import { DomainError } from "../src/errors.ts";
 import { exitStatusOf } from "./exit-status.ts";
 import { Output } from "./output.ts";
 import { Cancelled } from "./prompts.ts";
+import { Unsuccessful } from "./unsuccessful.ts";
 
 const failed = 1;
 
@@ -26,8 +27,12 @@ export function report(error: unknown, argv: readonly string[], environment: Env
     return exitStatusOf.usage;
   }
   if (error instanceof DomainError) {
-    output.failure(error.message, error.errors);
+    output.failure(error.message, { errors: error.errors });
     return exitStatusOf[error.code];
+  }
+  if (error instanceof Unsuccessful) {
+    output.failure(error.message, { data: error.data });
+    return failed;
   }
   if (error instanceof Cancelled) {
     output.failure(error.message);

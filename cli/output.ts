@@ -77,11 +77,18 @@ export class Output {
     writeLine(process.stdout, printable(text));
   }
 
-  /** A refusal, with what is wrong in each field where that is more than the message says. */
-  failure(message: string, errors?: FieldErrors): void {
-    if (this.#options.isJson) {
-      return writeLine(process.stdout, JSON.stringify(errors ? { message, errors } : { message }));
-    }
+  /** A line of a log, for programs, on standard error. */
+  log(entry: object): void {
+    writeLine(process.stderr, JSON.stringify(entry));
+  }
+
+  /**
+   * A refusal, with what is wrong in each field where that is more than the message says, or a failure, with what came of
+   * the attempt.
+   */
+  failure(message: string, more: { errors?: FieldErrors | undefined; data?: unknown } = {}): void {
+    const { errors, data } = more;
+    if (this.#options.isJson) return writeLine(process.stdout, JSON.stringify({ message, errors, data }));
     const complaints = Object.values(errors ?? {}).flat();
     const lines = complaints.length > 1 ? complaints : message.split("\n");
     const label = this.#isColored(process.stderr) ? styled("red", "error:") : "error:";

@@ -28,10 +28,11 @@ export async function channelReference(
   { prompts }: Invocation,
   { database, team }: InTeam,
   given: string | undefined,
+  option = "CHANNEL",
 ): Promise<string> {
   return await prompts.choice(given, {
     question: "Which channel?",
-    option: "CHANNEL",
+    option,
     choices: async () =>
       (await listAllChannels(database.read, team.id)).map((channel) => ({
         value: channel.id,
@@ -62,10 +63,11 @@ export async function botReference(
   { prompts }: Invocation,
   at: InTeam,
   given: string | undefined,
+  option = "BOT",
 ): Promise<string> {
   return await prompts.choice(given, {
     question: "Which bot?",
-    option: "BOT",
+    option,
     choices: () => botChoices(at),
   });
 }

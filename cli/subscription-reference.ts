@@ -1,15 +1,16 @@
-import { listSubscriptions } from "../src/subscriptions/subscriptions.ts";
+import type { WebhookSubscription } from "../src/subscriptions/schemas.ts";
+import { getSubscriptionNamed, listSubscriptions } from "../src/subscriptions/subscriptions.ts";
 import type { InTeam, Invocation } from "./invocation.ts";
 
-/** The id of the subscription that was named, or of the one that the person chooses. */
-export async function subscriptionId(
+/** The subscription that was named by its id or name, or the one that the person chooses. */
+export async function chosenSubscription(
   { prompts }: Invocation,
   { database, team }: InTeam,
   given: string | undefined,
-): Promise<string> {
-  return await prompts.choice(given, {
+): Promise<WebhookSubscription> {
+  const reference = await prompts.choice(given, {
     question: "Which subscription?",
-    option: "ID",
+    option: "WEBHOOK",
     choices: async () =>
       (await listSubscriptions(database.read, team.id)).map(({ id, name, status, url }) => ({
         value: id,
@@ -17,4 +18,5 @@ export async function subscriptionId(
         hint: `${status}, ${url}`,
       })),
   });
+  return await getSubscriptionNamed(database.read, team.id, reference);
 }

@@ -2,20 +2,24 @@ import type { Command } from "commander";
 import type { Database } from "../../src/database/open.ts";
 import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
 import { replay } from "../../src/deliveries/replay.ts";
+import { webhookEvents } from "../../src/events/event-types.ts";
 import { DomainError } from "../../src/errors.ts";
-import { getSubscription } from "../../src/subscriptions/subscriptions.ts";
+import { getSubscriptionNamed } from "../../src/subscriptions/subscriptions.ts";
 import { addCommand } from "../command.ts";
 import type { InTeam, Invocation } from "../invocation.ts";
 import { outgoing } from "../outgoing.ts";
 import { relativeTime } from "../relative-time.ts";
 import { stopSignal } from "../stop-signal.ts";
 import type { Column } from "../table.ts";
+import { Unsuccessful } from "../unsuccessful.ts";
 import { wholeNumber } from "../whole-number.ts";
 
 type ListOptions = { webhook?: string; failed?: true; limit: number; follow?: true };
 type Listed = Awaited<ReturnType<typeof listAttempts>>[number];
 
 const attemptsMax = 10_000;
+const attemptsToChooseFrom = 50;
+const longestEvent = Math.max(...webhookEvents.map(({ length }) => length));
 
 /** How often a list that follows looks whether anything was written, in milliseconds. */
 const followEveryMs = 250;
@@ -23,8 +27,8 @@ const followEveryMs = 250;
 /** `parley deliveries`: the log of attempts. */
 export function addDeliveries(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "deliveries", {
-    summary: "Look into the log of delivery attempts, and replay one",
-    examples: ["parley deliveries list --failed"],
+    summary: "List, show and replay delivery attempts",
+    examples: ["parley deliveries list"],
   });
   addList(noun, invocation);
   addShow(noun, invocation);
@@ -36,7 +40,7 @@ function addList(noun: Command, invocation: Invocation): void {
     summary: "List attempts, newest first",
     examples: ["parley deliveries list --failed --limit 10", "parley deliveries list --follow"],
   })
-    .option("--webhook <id>", "only those of this subscription")
+    .option("--webhook <webhook>", "only those of this subscription")
     .option("--failed", "only those that failed")
     .option("--limit <count>", "at most so many", wholeNumber(1, attemptsMax), 50)
     .option("--follow", "go on showing new ones, until Ctrl-C")
@@ -50,31 +54,32 @@ function addList(noun: Command, invocation: Invocation): void {
       await invocation.inTeam(async (at) => {
         const filter = await filterOf(at, options);
         const attempts = await listAttempts(at.database.read, at.team.id, filter);
-        const newest = attempts[0]?.place ?? 0;
-        show(invocation, options.follow ? attempts.toReversed() : attempts, options);
-        if (options.follow) await follow(invocation, at, { ...filter, after: newest });
+        if (options.follow) await follow(invocation, at, { ...filter, attempts });
+        else show(invocation, attempts, options);
       });
     });
 }
 
 function addShow(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "show <id>", {
+  addCommand(noun, "show [id]", {
     summary: "Show an attempt: what was sent, and how the answer began",
     examples: ["parley deliveries show 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
-  }).action(async (id: string) => {
-    await invocation.inTeam(async ({ database, team }) => {
-      const shown = await showAttempt(database.read, team.id, id);
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async (at) => {
+      const id = await attemptId(invocation, at, given);
+      const shown = await showAttempt(at.database.read, at.team.id, id);
       invocation.output.details(
         shown,
         [
-          ["Subscription", `${shown.webhook.name}, ${shown.webhook.url}`],
-          ["Event", `${shown.event_type} ${shown.event_id}`],
-          ["When", `${shown.created_at}${shown.replay ? ", a replay" : ""}`],
-          ["Result", resultOf(shown)],
-          ["Took", `${shown.duration_ms} ms`],
+          ["webhook", `${shown.webhook.name}, ${shown.webhook.url}`],
+          ["event", `${shown.event_type} ${shown.event_id}`],
+          ["when", `${shown.created_at}${shown.replay ? ", a replay" : ""}`],
+          ["result", shown.error ?? resultOf(shown)],
+          ["took", `${shown.duration_ms} ms`],
           ...Object.entries(shown.request.headers).map(([name, value]) => [`> ${name}`, value] as const),
           ["> body", shown.request.body ?? "(no longer stored)"],
-          ["< answer", shown.response ?? ""],
+          ["< status", shown.response_status === null ? "(no answer)" : String(shown.response_status)],
+          ["< body", shown.response ?? ""],
         ],
         shown.request.body === null ? undefined : `parley deliveries replay ${shown.id}`,
       );
@@ -83,19 +88,26 @@ function addShow(noun: Command, invocation: Invocation): void {
 }
 
 function addReplay(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "replay <id>", {
+  addCommand(noun, "replay [id]", {
     summary: "Send what an attempt sent once more, now, and show how that went",
     examples: ["parley deliveries replay 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
-  }).action(async (id: string) => {
-    await invocation.inTeam(async ({ database, team }) => {
+  }).action(async (given: string | undefined) => {
+    await invocation.inTeam(async (at) => {
+      const { database, team } = at;
+      const id = await attemptId(invocation, at, given);
       const sent = await replay({ database, ...outgoing(invocation) }, team.id, id, invocation.actor);
+      if (!sent.succeeded) {
+        throw new Unsuccessful(
+          `Sent it again, in vain: ${sent.error}. See: parley deliveries show ${sent.id}`,
+          sent,
+        );
+      }
       invocation.output.done({
         data: sent,
-        said: `Sent it again: ${resultOf(sent)}.`,
+        said: `Sent it again: the receiver answered ${sent.response_status}.`,
         brief: sent.id,
         next: `parley deliveries show ${sent.id}`,
       });
-      if (!sent.succeeded) process.exitCode = 1;
     });
   });
 }
@@ -103,24 +115,57 @@ function addReplay(noun: Command, invocation: Invocation): void {
 async function filterOf({ database, team }: InTeam, options: ListOptions) {
   const { webhook, failed, limit } = options;
   const subscription =
-    webhook === undefined ? undefined : await getSubscription(database.read, team.id, webhook);
+    webhook === undefined ? undefined : await getSubscriptionNamed(database.read, team.id, webhook);
   return { subscriptionId: subscription?.id, onlyFailed: failed, limit };
 }
 
-/** Shows what is logged after the place that `filter` names, as it comes, until the process is told to stop. */
+/** The attempt that was named, or the one that the person chooses among the latest. */
+async function attemptId(
+  { prompts }: Invocation,
+  { database, team }: InTeam,
+  given: string | undefined,
+): Promise<string> {
+  return await prompts.choice(given, {
+    question: "Which attempt?",
+    option: "ID",
+    choices: async () =>
+      (await listAttempts(database.read, team.id, { limit: attemptsToChooseFrom })).map((attempt) => ({
+        value: attempt.id,
+        label: `${attempt.event_type}, ${resultOf(attempt)}`,
+        hint: relativeTime(attempt.created_at),
+      })),
+  });
+}
+
+/** Shows the attempts and those that are logged after them, as they come, until the process is told to stop. */
 async function follow(
   { output }: Invocation,
   { database, team }: InTeam,
-  filter: Awaited<ReturnType<typeof filterOf>> & { after: number },
+  { attempts: known, ...filter }: Awaited<ReturnType<typeof filterOf>> & { attempts: readonly Listed[] },
 ): Promise<void> {
   let isOver = false;
-  void stopSignal().then(() => (isOver = true));
-  let { after } = filter;
+  const end = () => (isOver = true);
+  void stopSignal().then(end);
+  // Who has seen enough closes the pipe, as `head` does, and nobody is left to follow for.
+  process.stdout.once("error", end);
+
+  output.note("Following. Stop it with Ctrl-C.");
+  let after = known[0]?.place ?? 0;
+  for (const attempt of known.toReversed()) output.line(lineOf(attempt));
   for (let seen = 0; !isOver; seen = await changed(database, seen, () => isOver)) {
     const attempts = await listAttempts(database.read, team.id, { ...filter, after, limit: attemptsMax });
     after = attempts[0]?.place ?? after;
-    for (const attempt of attempts.toReversed()) output.line(columns.map(({ of }) => of(attempt)).join("  "));
+    for (const attempt of attempts.toReversed()) output.line(lineOf(attempt));
   }
+}
+
+/** With the time of day, because a span like "5m ago" does not go on being true. */
+function lineOf(attempt: Listed): string {
+  const { created_at, event_type, id } = attempt;
+  const time = new Date(created_at ?? 0).toLocaleTimeString("en-GB");
+  return [time, event_type.padEnd(longestEvent), resultOf(attempt).padEnd("failed 500".length), id].join(
+    "  ",
+  );
 }
 
 /** Resolves to the database's version once that is another one than `seen`, or once it is over. */
@@ -141,17 +186,20 @@ const columns: ReadonlyArray<Column<Listed>> = [
 ];
 
 function show({ output }: Invocation, attempts: readonly Listed[], { failed }: ListOptions): void {
-  if (output.isJson) return output.json(attempts.map(({ place: _, ...attempt }) => attempt));
+  // Their places in the log are for following alone.
+  if (output.isJson) return output.json(attempts.map((attempt) => ({ ...attempt, place: undefined })));
   const none = failed ? "No attempt failed." : "Nothing was delivered yet.";
-  output.list(attempts, columns, { none, next: "parley deliveries show ID" });
+  output.list(attempts, columns, { none, ...(attempts.length > 0 && { next: "parley deliveries show ID" }) });
 }
 
-function resultOf(attempt: {
-  succeeded: boolean;
-  response_status: number | null;
-  error: string | null;
-  replay: boolean;
-}) {
-  const result = attempt.succeeded ? `ok, ${attempt.response_status}` : (attempt.error ?? "failed");
-  return attempt.replay ? `${result} (replay)` : result;
+/** In a word or two: the status where there is one, else what went wrong. */
+function resultOf({
+  succeeded,
+  response_status,
+  error,
+  replay: isReplay,
+}: Omit<Listed, "place" | "webhook_id">): string {
+  const failure = response_status === null ? (error ?? "failed") : `failed ${response_status}`;
+  const result = succeeded ? `ok ${response_status}` : failure;
+  return isReplay ? `${result} (replay)` : result;
 }

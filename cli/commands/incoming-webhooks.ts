@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { getChannelNamed } from "../../src/channels/channels.ts";
+import { notFound } from "../../src/errors.ts";
 import {
   createIncomingWebhook,
   type IncomingWebhook,
@@ -68,8 +69,8 @@ function addCreate(noun: Command, invocation: Invocation): void {
     .action(async (options: { bot?: string; channel?: string; name?: string; signed?: true }) => {
       await invocation.inTeam(async (at) => {
         const { database, team } = at;
-        const botNamed = await botReference(invocation, at, options.bot);
-        const channelNamed = await channelReference(invocation, at, options.channel);
+        const botNamed = await botReference(invocation, at, options.bot, "--bot BOT");
+        const channelNamed = await channelReference(invocation, at, options.channel, "--channel CHANNEL");
         const { vault } = outgoing(invocation);
         const { token, ...made } = await database.write(async (tx) => {
           const bot = await getUserNamed(tx, team.id, botNamed, "bot");
@@ -101,15 +102,13 @@ function addRevoke(noun: Command, invocation: Invocation): void {
     examples: ["parley incoming-webhooks revoke 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
-      const id = await webhookId(invocation, at, given);
-      await invocation.prompts.confirm("Revoke the incoming webhook? Its address is dead for good.");
-      const revoked = await at.database.write((tx) =>
-        revokeIncomingWebhook(tx, at.team.id, id, invocation.actor),
-      );
+      const webhook = await chosenWebhook(invocation, at, given);
+      await invocation.prompts.confirm(`Revoke ${title(webhook)}? Its address is dead for good.`);
+      await at.database.write((tx) => revokeIncomingWebhook(tx, at.team.id, webhook.id, invocation.actor));
       invocation.output.done({
-        data: revoked,
-        said: "Revoked the incoming webhook.",
-        brief: revoked.id,
+        data: webhook,
+        said: `Revoked ${title(webhook)}.`,
+        brief: webhook.id,
         next: "parley incoming-webhooks list",
       });
     });
@@ -119,20 +118,21 @@ function addRevoke(noun: Command, invocation: Invocation): void {
 function addRotateSecret(noun: Command, invocation: Invocation): void {
   addCommand(noun, "rotate-secret [id]", {
     summary: "Replace the signing secret at once, or begin to ask for signatures, and show the secret once",
-    examples: ["parley incoming-webhooks rotate-secret 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
+    examples: ["parley incoming-webhooks rotate-secret 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
-      const id = await webhookId(invocation, at, given);
+      const webhook = await chosenWebhook(invocation, at, given);
+      const refused = webhook.signed ? "Requests signed with the old one" : "Requests without a signature";
       await invocation.prompts.confirm(
-        "Replace the signing secret? Requests signed with the old one are refused.",
+        `Make a new signing secret for ${title(webhook)}? ${refused} are refused.`,
       );
       const { vault } = outgoing(invocation);
       const rotated = await at.database.write((tx) =>
-        rotateIncomingSecret(tx, vault, at.team.id, id, invocation.actor),
+        rotateIncomingSecret(tx, vault, at.team.id, webhook.id, invocation.actor),
       );
       invocation.output.done({
-        data: rotated,
-        said: ["Replaced the signing secret.", ...signingHint(rotated.secret)],
+        data: { ...webhook, ...rotated },
+        said: [`Made a new signing secret for ${title(webhook)}.`, ...signingHint(rotated.secret)],
         brief: rotated.secret,
       });
     });
@@ -149,18 +149,23 @@ function signingHint(secret: string): string[] {
   ];
 }
 
-async function webhookId(
+async function chosenWebhook(
   { prompts }: Invocation,
   { database, team }: InTeam,
   given: string | undefined,
-): Promise<string> {
-  return await prompts.choice(given, {
+): Promise<IncomingWebhook> {
+  const webhooks = await listIncomingWebhooks(database.read, team.id);
+  const id = await prompts.choice(given, {
     question: "Which incoming webhook?",
     option: "ID",
-    choices: async () => (await listIncomingWebhooks(database.read, team.id)).map(choiceOf),
+    choices: () =>
+      webhooks.map(({ id, name, channel }) => ({ value: id, label: name, hint: `#${channel.name}` })),
   });
+  const webhook = webhooks.find((candidate) => candidate.id === id.toLowerCase());
+  if (!webhook) throw notFound("incoming webhook");
+  return webhook;
 }
 
-function choiceOf({ id, name, channel }: IncomingWebhook) {
-  return { value: id, label: name, hint: `#${channel.name}` };
+function title({ name, channel }: IncomingWebhook): string {
+  return `the incoming webhook ${name} for #${channel.name}`;
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { verifyDeliverySignature } from "../../src/deliveries/signature.ts";
+import { DomainError } from "../../src/errors.ts";
 import { addCommand } from "../command.ts";
 import type { Invocation } from "../invocation.ts";
 import { stopSignal } from "../stop-signal.ts";
@@ -21,27 +22,50 @@ export function addListen(program: Command, invocation: Invocation): void {
     .option("--status <status>", "what to answer", wholeNumber(200, 599), 200)
     .action(async (options: ListenOptions) => {
       const stopped = stopSignal();
-      const server = Bun.serve({
-        hostname: "127.0.0.1",
-        port: options.port,
-        maxRequestBodySize: bodyBytesMax,
-        fetch: async (request) => await receive(invocation, options, request),
-      });
+      const server = serve(invocation, options);
       const url = `http://localhost:${server.port}/`;
       invocation.output.done({
         data: { url },
         said: [
-          `Listening at ${url}; every request is answered ${options.status}. Stop it with Ctrl-C.`,
-          "Deliveries to this machine need WEBHOOKS_BLOCK_PRIVATE_URLS=false, for the server and for this:",
-          "",
-          `  parley webhooks create --name Local --url ${url} --event message.created`,
-          "",
+          `Listening at ${url}, answering ${options.status}. Stop it with Ctrl-C.`,
+          ...(options.secret === undefined ? subscribingHint(url) : []),
         ],
         brief: url,
       });
       await stopped;
       await server.stop(true);
     });
+}
+
+/** @throws DomainError `conflict` when the port is taken. */
+function serve(invocation: Invocation, options: ListenOptions): Bun.Server<undefined> {
+  try {
+    return Bun.serve({
+      hostname: "127.0.0.1",
+      port: options.port,
+      maxRequestBodySize: bodyBytesMax,
+      fetch: async (request) => await receive(invocation, options, request),
+    });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+    throw new DomainError(
+      "conflict",
+      `Port ${options.port} is taken. Choose another one with --port N; 0 is any free one.`,
+    );
+  }
+}
+
+/** How to have something sent here. The setting is that of the server too, which has to be started with it. */
+function subscribingHint(url: string): string[] {
+  return [
+    "It does not verify signatures, because no --secret was given. This makes one:",
+    "",
+    "  WEBHOOKS_BLOCK_PRIVATE_URLS=false parley webhooks create --name Local \\",
+    `    --event message.created --url ${url}`,
+    "",
+    "The server needs WEBHOOKS_BLOCK_PRIVATE_URLS=false too, to deliver to this machine.",
+    "",
+  ];
 }
 
 async function receive({ output }: Invocation, options: ListenOptions, request: Request): Promise<Response> {
@@ -52,10 +76,13 @@ async function receive({ output }: Invocation, options: ListenOptions, request: 
     signature: verdict(options.secret, request.headers.get("x-service-signature"), body),
     body: new TextDecoder().decode(body),
   };
-  if (output.isJson) output.json(received);
+  // The one document on standard output says where it listens, as that of `serve` does; the rest is a log.
+  if (output.isJson) output.log(received);
   else {
-    output.line(`${new Date().toISOString()} ${received.event ?? request.method} ${received.delivery ?? ""}`);
-    output.line(`  signature ${received.signature}`);
+    output.line(
+      `${new Date().toLocaleTimeString("en-GB")}  ${received.event ?? request.method}  ${received.delivery ?? ""}`,
+    );
+    output.line(`  signature: ${received.signature}`);
     for (const line of pretty(received.body)) output.line(`  ${line}`);
   }
   return new Response(null, { status: options.status });

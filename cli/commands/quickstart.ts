@@ -135,7 +135,10 @@ function lines(
   return [
     ...(isNew
       ? [`Made the workspace of ${team.name} in ${dataDir}.`]
-      : [`The workspace of ${team.name} is there already, in ${dataDir}.`, "Here is a fresh token for it."]),
+      : [
+          `The workspace of ${team.name} is there already, in ${dataDir}.`,
+          "Here are a fresh token and a fresh incoming webhook for it.",
+        ]),
     `The bot ${bot.name} is in #${channel.name}. Its token has every scope, and is shown once.`,
     "",
     `Post a message in #${channel.name}:`,
@@ -153,10 +156,13 @@ function lines(
     "",
     `  curl -d '{"text":"Hello from a webhook"}' ${webhook}`,
     "",
-    "Watch deliveries arrive: stop this, start it again with WEBHOOKS_BLOCK_PRIVATE_URLS=false in front, because they",
-    "go to public addresses only, and in a second terminal:",
+    "To see webhooks delivered to this machine, stop this and start again with",
     "",
-    "  parley listen --port 9000",
+    "  WEBHOOKS_BLOCK_PRIVATE_URLS=false parley serve",
+    "",
+    "and in a second terminal, where it says how to go on:",
+    "",
+    "  parley listen",
     "",
     `Parley is listening at ${baseUrl}`,
     "Stop it with Ctrl-C.",

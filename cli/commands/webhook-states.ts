@@ -6,9 +6,8 @@ import { addCommand } from "../command.ts";
 import { parseDuration } from "../durations.ts";
 import type { Invocation } from "../invocation.ts";
 import { outgoing } from "../outgoing.ts";
-import { subscriptionId } from "../subscription-reference.ts";
-
-const exampleId = "0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f";
+import { chosenSubscription } from "../subscription-reference.ts";
+import { Unsuccessful } from "../unsuccessful.ts";
 
 /** The verbs of `parley webhooks` that act on one subscription: enable, disable, rotate-secret, ping. */
 export function addWebhookStates(noun: Command, invocation: Invocation): void {
@@ -19,71 +18,67 @@ export function addWebhookStates(noun: Command, invocation: Invocation): void {
 }
 
 function addEnable(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "enable [id]", {
+  addCommand(noun, "enable [webhook]", {
     summary: "Enable a subscription with a clean streak, and send what waited",
-    examples: [
-      `parley webhooks enable ${exampleId}`,
-      `parley webhooks enable ${exampleId} --discard-pending --yes`,
-    ],
+    examples: ["parley webhooks enable CI", "parley webhooks enable CI --discard-pending --yes"],
   })
     .option("--discard-pending", "drop what waited instead of sending it")
     .action(async (given: string | undefined, options: { discardPending?: true }) => {
       await invocation.inTeam(async (at) => {
-        const id = await subscriptionId(invocation, at, given);
+        const { id, name } = await chosenSubscription(invocation, at, given);
         const discardPending = options.discardPending === true;
-        if (discardPending)
-          await invocation.prompts.confirm("Drop everything that waits for the subscription?");
+        if (discardPending) await invocation.prompts.confirm(`Drop everything that waits for ${name}?`);
         const { database, team } = at;
         const enabled = await enableSubscription(database, team.id, id, { discardPending }, invocation.actor);
         invocation.output.done({
           data: enabled,
-          said: `Enabled the subscription ${enabled.name}${discardPending ? "; what waited is dropped" : ""}.`,
-          brief: enabled.id,
-          next: `parley deliveries list --webhook ${enabled.id} --follow`,
+          said: `The subscription ${name} is active${discardPending ? "; what waited is dropped" : ""}.`,
+          brief: id,
+          next: `parley deliveries list --webhook ${id} --follow`,
         });
       });
     });
 }
 
 function addDisable(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "disable [id]", {
+  addCommand(noun, "disable [webhook]", {
     summary: "Disable a subscription: nothing is sent, what waits is kept, new events pass it by",
-    examples: [`parley webhooks disable ${exampleId} --yes`],
+    examples: ["parley webhooks disable CI --yes"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
-      const id = await subscriptionId(invocation, at, given);
+      const { id, name } = await chosenSubscription(invocation, at, given);
       await invocation.prompts.confirm(
-        "Disable the subscription? Events that happen meanwhile are not sent later.",
+        `Disable the subscription ${name}? What happens meanwhile is never sent to it.`,
       );
       const disabled = await at.database.write((tx) =>
         disableSubscription(tx, at.team.id, id, invocation.actor),
       );
       invocation.output.done({
         data: disabled,
-        said: `Disabled the subscription ${disabled.name}.`,
-        brief: disabled.id,
-        next: `parley webhooks enable ${disabled.id}`,
+        said: `The subscription ${name} is disabled.`,
+        brief: id,
+        next: `parley webhooks enable ${id}`,
       });
     });
   });
 }
 
 function addRotateSecret(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "rotate-secret [id]", {
+  addCommand(noun, "rotate-secret [webhook]", {
     summary: "Replace the signing secret and show the new one once",
-    examples: [`parley webhooks rotate-secret ${exampleId} --overlap 24h --yes`],
+    examples: ["parley webhooks rotate-secret CI --overlap 24h --yes"],
   })
     .option(
       "--overlap <span>",
-      "sign with both for so long (default: the old one is dead at once)",
+      "sign with both for so long: 30m, 24h, 7d (default: the old one is dead at once)",
       parseDuration,
     )
     .action(async (given: string | undefined, options: { overlap?: number }) => {
       await invocation.inTeam(async (at) => {
-        const id = await subscriptionId(invocation, at, given);
+        const { id, name } = await chosenSubscription(invocation, at, given);
         const overlapMs = options.overlap ?? 0;
         await invocation.prompts.confirm(
-          "Replace the signing secret? The receiver has to learn the new one.",
+          `Replace the signing secret of ${name}? The receiver has to learn the new one.`,
         );
         const { vault } = outgoing(invocation);
         const rotated = await at.database.write((tx) =>
@@ -92,34 +87,37 @@ function addRotateSecret(noun: Command, invocation: Invocation): void {
         invocation.output.done({
           data: rotated,
           said: [
-            `Replaced the signing secret of ${rotated.name}${overlapMs > 0 ? "; the old one signs too for now" : ""}.`,
+            `Replaced the signing secret of ${name}${overlapMs > 0 ? "; the old one signs too for now" : ""}.`,
             "It is shown only this once:",
             "",
             `  ${rotated.secret}`,
             "",
           ],
           brief: rotated.secret,
-          next: `parley webhooks ping ${rotated.id}`,
+          next: `parley webhooks ping ${id}`,
         });
       });
     });
 }
 
 function addPing(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "ping [id]", {
+  addCommand(noun, "ping [webhook]", {
     summary: "Send one signed test request of type ping and show the answer; nothing is logged",
-    examples: [`parley webhooks ping ${exampleId}`],
+    examples: ["parley webhooks ping CI"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
-      const id = await subscriptionId(invocation, at, given);
+      const { id, name } = await chosenSubscription(invocation, at, given);
       const pong = await ping({ database: at.database, ...outgoing(invocation) }, at.team.id, id);
-      invocation.output.details(pong, [
-        ["Result", pong.succeeded ? "it succeeded" : (pong.error ?? "it failed")],
-        ["Status", pong.response_status === null ? "none" : String(pong.response_status)],
-        ["Took", `${pong.duration_ms} ms`],
-        ["Answer", pong.response ?? ""],
-      ]);
-      if (!pong.succeeded) process.exitCode = 1;
+      const took = `in ${pong.duration_ms} ms`;
+      const answer = pong.response ? [`It said: ${pong.response}`] : [];
+      if (!pong.succeeded) {
+        throw new Unsuccessful([`The ping failed ${took}: ${pong.error}.`, ...answer].join("\n"), pong);
+      }
+      invocation.output.done({
+        data: pong,
+        said: [`${name} answered ${pong.response_status} ${took}.`, ...answer],
+        brief: String(pong.response_status),
+      });
     });
   });
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { getChannelNamed } from "../../src/channels/channels.ts";
+import { getChannelNamed, listAllChannels } from "../../src/channels/channels.ts";
 import { webhookEvents } from "../../src/events/event-types.ts";
 import {
   createSubscription,
@@ -7,11 +7,13 @@ import {
   listSubscriptions,
   showSubscription,
 } from "../../src/subscriptions/subscriptions.ts";
+import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
+import { channelTitle } from "../channel-view.ts";
 import { addCommand } from "../command.ts";
 import type { Invocation } from "../invocation.ts";
 import { outgoing } from "../outgoing.ts";
 import { relativeTime } from "../relative-time.ts";
-import { subscriptionId } from "../subscription-reference.ts";
+import { chosenSubscription } from "../subscription-reference.ts";
 import { addWebhookStates } from "./webhook-states.ts";
 
 type CreateOptions = { name?: string; url?: string; event?: string[]; channel?: string[] };
@@ -39,8 +41,7 @@ function addList(noun: Command, invocation: Invocation): void {
         await listSubscriptions(database.read, team.id),
         [
           { title: "NAME", of: ({ name }) => name, canShrink: true },
-          { title: "STATUS", of: ({ status }) => status },
-          { title: "FAILURES", of: (subscription) => String(subscription.consecutive_failures) },
+          { title: "STATUS", of: shortStatus },
           { title: "SUCCESS", of: ({ last_success_at }) => relativeTime(last_success_at) },
           { title: "URL", of: ({ url }) => url, canShrink: true },
           { title: "ID", of: ({ id }) => id },
@@ -52,26 +53,29 @@ function addList(noun: Command, invocation: Invocation): void {
 }
 
 function addShow(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "show [id]", {
+  addCommand(noun, "show [webhook]", {
     summary: "Show a subscription with its latest attempts",
-    examples: ["parley webhooks show 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
+    examples: ["parley webhooks show CI"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
-      const id = await subscriptionId(invocation, at, given);
+      const { id } = await chosenSubscription(invocation, at, given);
       const shown = await showSubscription(at.database.read, at.team.id, id);
+      const restrictedTo = (await listAllChannels(at.database.read, at.team.id)).filter((channel) =>
+        shown.channel_ids?.includes(channel.id),
+      );
       const failed = shown.deliveries.filter(({ succeeded }) => !succeeded).length;
       invocation.output.details(
         shown,
         [
-          ["Name", shown.name],
-          ["URL", shown.url],
-          ["Status", shown.status],
-          ["Events", shown.events.join(", ")],
-          ["Channels", shown.channel_ids?.join(", ") ?? "all"],
-          ["Failures in a row", String(shown.consecutive_failures)],
-          ["Last success", relativeTime(shown.last_success_at)],
-          ["Latest attempts", `${shown.deliveries.length}, of which ${failed} failed`],
-          ["ID", shown.id],
+          ["name", shown.name],
+          ["url", shown.url],
+          ["status", shown.status],
+          ["events", shown.events.join(", ")],
+          ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
+          ["failures in a row", String(shown.consecutive_failures)],
+          ["last success", relativeTime(shown.last_success_at)],
+          ["latest attempts", `${shown.deliveries.length}, of which ${failed} failed`],
+          ["id", shown.id],
         ],
         shown.status === "disabled"
           ? `parley webhooks enable ${shown.id}`
@@ -85,8 +89,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
   addCommand(noun, "create", {
     summary: "Create a subscription, and show its signing secret once",
     examples: [
-      "parley webhooks create --name CI --url https://ci.example.com/parley --event message.created",
-      "parley webhooks create --name Ops --url https://ops.example.com/ --event message.created --channel ops",
+      "parley webhooks create --name CI --url https://ci.example.com/parley \\\n    --event message.created --event reaction.added --channel deploys",
     ],
   })
     .option("--name <name>", "what it is for")
@@ -135,21 +138,25 @@ function addCreate(noun: Command, invocation: Invocation): void {
 }
 
 function addDelete(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "delete [id]", {
+  addCommand(noun, "delete [webhook]", {
     summary: "Delete a subscription: nothing is sent any more, what waits is dropped",
-    examples: ["parley webhooks delete 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
+    examples: ["parley webhooks delete CI --yes"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
-      const id = await subscriptionId(invocation, at, given);
-      const { name } = await showSubscription(at.database.read, at.team.id, id);
+      const subscription = await chosenSubscription(invocation, at, given);
+      const { id, name } = subscription;
       await invocation.prompts.confirm(`Delete the subscription ${name}? What waits for it is dropped.`);
       await at.database.write((tx) => deleteSubscription(tx, at.team.id, id, invocation.actor));
       invocation.output.done({
-        data: { id, name },
+        data: subscription,
         said: `Deleted the subscription ${name}.`,
         brief: id,
         next: "parley webhooks list",
       });
     });
   });
+}
+
+function shortStatus({ status, consecutive_failures }: WebhookSubscription): string {
+  return status === "active" && consecutive_failures > 0 ? `failing (${consecutive_failures})` : status;
 }

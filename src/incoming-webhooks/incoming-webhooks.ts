@@ -7,7 +7,9 @@ import { isMember } from "../members/store.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { timestamp } from "../timestamp.ts";
 import { hashOf, newSecret } from "../tokens/secret-text.ts";
+import { NewUser } from "../users/schemas.ts";
 import type { UserRow } from "../users/store.ts";
+import { checkOf } from "../validation.ts";
 import {
   type IncomingWebhookRow,
   insertIncomingWebhook,
@@ -27,11 +29,14 @@ export type IncomingWebhook = {
   created_at: string;
 };
 
+// An incoming webhook is named as its bot is.
+const checkNewWebhook = checkOf(NewUser);
+
 /**
  * Creates an address that posts into the channel as the bot. Returns it with the URL token, and the signing secret of a
  * signed one: both exist in clear only here.
  * @throws DomainError `forbidden` when the bot is not in the channel or nobody can post there; `conflict` when the bot
- *   has one for the channel; `key_missing` when a signing secret cannot be kept.
+ *   has one for the channel; `invalid` on `name`; `key_missing` when a signing secret cannot be kept.
  */
 export async function createIncomingWebhook(
   tx: Writing,
@@ -43,8 +48,11 @@ export async function createIncomingWebhook(
   if (bot.type !== "bot" || bot.deactivatedAt !== null) throw forbidden(`${bot.name} is not an active bot.`);
   refuseArchived(channel);
   if (!(await isMember(tx, channel.id, bot.id))) {
-    throw forbidden(`The bot ${bot.name} is not in ${channel.name}. Add it to the channel first.`);
+    throw forbidden(
+      `The bot ${bot.name} is not in ${channel.name}: parley channels add-member ${channel.slug} ${bot.id}`,
+    );
   }
+  const { name } = checkNewWebhook({ name: input.name });
   const id = Bun.randomUUIDv7();
   const token = newSecret("ply_in_");
   const secret = input.signed ? newSecret("whsec_") : null;
@@ -53,7 +61,7 @@ export async function createIncomingWebhook(
     teamId: channel.teamId,
     botId: bot.id,
     channelId: channel.id,
-    name: input.name,
+    name,
     tokenHash: hashOf(token),
     secret: secret === null ? null : vault.seal(secret, `incoming_webhooks:${id}`),
     revokedAt: null,

@@ -3,7 +3,7 @@ import { selectChannel } from "../channels/store.ts";
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { listLatestAttempts } from "../deliveries/attempts.ts";
 import type { AddressGuard } from "../deliveries/address-guard.ts";
-import { type FieldErrors, invalid, notFound } from "../errors.ts";
+import { DomainError, type FieldErrors, invalid, notFound } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { isUuid } from "../text.ts";
@@ -90,6 +90,30 @@ export async function getSubscription(db: Reading, teamId: string, id: string): 
   const row = isUuid(id) ? await selectSubscription(db, teamId, id.toLowerCase()) : undefined;
   if (!row) throw notFound("webhook subscription");
   return row;
+}
+
+/**
+ * The one subscription that a person at the command line means by an id or a name.
+ * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
+ */
+export async function getSubscriptionNamed(
+  db: Reading,
+  teamId: string,
+  reference: string,
+): Promise<WebhookSubscription> {
+  const all = await listSubscriptions(db, teamId);
+  const ofId = all.find(({ id }) => id === reference.toLowerCase());
+  if (ofId) return ofId;
+  const [only, ...others] = all.filter(({ name }) => name === reference);
+  if (!only) throw new DomainError("not_found", `There is no subscription ${JSON.stringify(reference)}.`);
+  if (others.length > 0) {
+    const ids = [only, ...others].map(({ id }) => id).join(", ");
+    throw new DomainError(
+      "conflict",
+      `Several subscriptions are called ${JSON.stringify(reference)}; name one by id: ${ids}`,
+    );
+  }
+  return only;
 }
 
 /**

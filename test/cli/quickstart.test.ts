@@ -36,35 +36,41 @@ test("quickstart on an empty folder asks two questions, and the lines that it pr
   screen.type(`Ada${keys.enter}`);
   await screen.shows("Stop it with Ctrl-C.");
 
-  const [posted, read] = (await pasteCommands(screen)).map(
-    (answer) => JSON.parse(answer) as { data: unknown },
-  );
-  const message = posted?.data as Message;
+  const prose = screen.text.split("\n").filter((line) => !/^ {2}|data/.test(line));
+  for (const line of prose) expect(Bun.stringWidth(line), line).toBeLessThanOrEqual(80);
+
+  const [posted = "", read = "", viaWebhook] = await pasteCommands(screen);
+  const { data: message } = JSON.parse(posted) as { data: Message };
   expect(message).toMatchObject({ body: "Hello from curl", author: { name: "Quickstart", type: "bot" } });
-  expect(read?.data).toContainEqual(message);
+  expect((JSON.parse(read) as { data: Message[] }).data).toContainEqual(message);
+  expect(viaWebhook).toBe("");
+  const [, readAgain = ""] = await pasteCommands(screen);
+  const bodies = (JSON.parse(readAgain) as { data: Message[] }).data.map(({ body }) => body);
+  expect(bodies).toContain("Hello from a webhook");
 
   screen.type(keys.interrupt);
   expect(await screen.ended()).toBe(0);
 });
 
-test("quickstart again says that the workspace is there and prints lines that work, with a fresh token", async () => {
+test("quickstart again says that the workspace is there and prints lines that work, with fresh secrets", async () => {
   using folder = temporaryFolder();
   {
     await using workspace = openWorkspace(folder.path);
     await workspace.team("Acme");
   }
-  const tokens: string[] = [];
+  const secrets: string[] = [];
   for (let time = 0; time < 2; time++) {
     await using screen = onTerminal(folder.path, ["quickstart"], anyPort);
-    await screen.shows("Here is a fresh token");
+    await screen.shows("Here are a fresh token");
     await screen.shows("Stop it with Ctrl-C.");
-    const [posted] = await pasteCommands(screen);
+    const [posted, , viaWebhook] = await pasteCommands(screen);
     expect(JSON.parse(posted ?? "")).toMatchObject({ data: { body: "Hello from curl" } });
-    tokens.push(/ply_bot_\w+/.exec(screen.text)?.[0] ?? "");
+    expect(viaWebhook).toBe("");
+    secrets.push(...(screen.text.match(/ply_(?:bot|in)_\w+/g) ?? []));
     screen.type(keys.interrupt);
     expect(await screen.ended()).toBe(0);
   }
-  expect(new Set(tokens).size).toBe(2);
+  expect(new Set(secrets).size).toBe(4);
 });
 
 test("quickstart without a terminal asks nothing and prints one JSON document before it serves", async () => {
