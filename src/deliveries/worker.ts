@@ -1,11 +1,10 @@
-import type { Database, Writing } from "../database/open.ts";
+import type { Database } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
 import { type ClaimedJob, selectJob, selectNextJobs } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
-import { disable } from "../subscriptions/status.ts";
-import { selectSubscriptionIdsWithWork, selectSubscriptionById } from "../subscriptions/store.ts";
+import { selectSubscriptionIdsWithWork } from "../subscriptions/store.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { Lanes } from "./lanes.ts";
 import { prepare } from "./prepare.ts";
@@ -29,6 +28,8 @@ export class Worker {
   readonly #rules: RetryRules;
   readonly #log: Log;
   readonly #lanes: Lanes;
+  /** The subscriptions whose secret cannot be read: they stay active, what is for them waits. */
+  readonly #unreadable = new Set<string>();
   #isStopped = false;
 
   constructor(parts: { database: Database; vault: Vault; outgoing: Outgoing; rules: RetryRules; log: Log }) {
@@ -37,17 +38,20 @@ export class Worker {
     this.#outgoing = parts.outgoing;
     this.#rules = parts.rules;
     this.#log = parts.log;
-    const nextJobs = (subscriptionId: string, limit: number) =>
-      selectNextJobs(this.#database.read, subscriptionId, limit);
+    const nextJobs = async (subscriptionId: string, limit: number) =>
+      this.#unreadable.has(subscriptionId)
+        ? []
+        : await selectNextJobs(this.#database.read, subscriptionId, limit);
     this.#lanes = new Lanes({ nextJobs, work: (seq) => this.#work(seq) }, this.#log);
     parts.database.onWork((subscriptionIds) => this.#lanes.wake(subscriptionIds));
   }
 
   /**
-   * Looks at every subscription that something waits for: at the start, and when another process has changed the queue.
-   * Where the database cannot be read it tries again until it can.
+   * Looks at every subscription that something waits for: at the start, and when another process has changed the queue
+   * or a secret. Where the database cannot be read it tries again until it can.
    */
   async wakeAll(): Promise<void> {
+    this.#unreadable.clear();
     await this.#untilDone({}, async () => {
       this.#lanes.wake(await selectSubscriptionIdsWithWork(this.#database.read));
     });
@@ -68,7 +72,7 @@ export class Worker {
 
   async #attempt(job: ClaimedJob): Promise<void> {
     const { subscription } = job;
-    const secrets = await this.#secretsOf(job);
+    const secrets = this.#secretsOf(job);
     if (!secrets) return;
     const notice = { id: job.eventId, type: job.eventType, envelope: job.envelope };
     const outcome = await attempt(this.#outgoing, subscription.url, prepare(notice, secrets, Date.now()));
@@ -96,14 +100,19 @@ export class Worker {
     );
   }
 
-  /** The secrets to sign with; where they cannot be read the subscription is disabled, and its jobs wait. */
-  async #secretsOf({ subscription }: ClaimedJob): Promise<string[] | undefined> {
+  /**
+   * The secrets to sign with. Where they cannot be read the subscription is left alone until `wakeAll`: only an operator
+   * can change that, who reads of it once in the log, and no event may be lost meanwhile.
+   */
+  #secretsOf({ subscription }: ClaimedJob): string[] | undefined {
     try {
       return signingSecrets(this.#vault, subscription, Date.now());
     } catch (error) {
       if (!(error instanceof DomainError && error.code === "key_missing")) throw error;
-      await this.#database.write((tx) => disableUnreadable(tx, subscription.id, error.message));
-      this.#log.error({ webhook: subscription.id, reason: error.message }, "webhook.secret_unreadable");
+      if (!this.#unreadable.has(subscription.id)) {
+        this.#log.error({ webhook: subscription.id, reason: error.message }, "webhook.secret_unreadable");
+      }
+      this.#unreadable.add(subscription.id);
       return undefined;
     }
   }
@@ -120,11 +129,4 @@ export class Worker {
       }
     }
   }
-}
-
-/** Once, however many of its jobs are under way. */
-async function disableUnreadable(tx: Writing, subscriptionId: string, reason: string): Promise<void> {
-  const row = await selectSubscriptionById(tx, subscriptionId);
-  if (row?.status !== "active" || row.deletedAt !== null) return;
-  await disable(tx, row, "webhook.auto_disabled", "parley", { reason });
 }

@@ -22,20 +22,6 @@ export async function selectSubscription(
   return row;
 }
 
-const byId = prepared((db) =>
-  db
-    .select()
-    .from(subscriptions)
-    .where(eq(subscriptions.id, sql.placeholder("id")))
-    .prepare(),
-);
-
-/** The subscription of this id, deleted ones included. */
-export async function selectSubscriptionById(db: Reading, id: string): Promise<SubscriptionRow | undefined> {
-  const [row] = await byId(db).execute({ id });
-  return row;
-}
-
 /** The team's subscriptions, newest first. */
 export async function selectSubscriptions(db: Reading, teamId: string): Promise<SubscriptionRow[]> {
   return await db
