@@ -22,7 +22,7 @@ describe("after a crash", () => {
     receiver.answer = statuses(204);
     await stage.server.start();
     const delivered = (await listener.delivered()).slice(20);
-    expect(delivered.map(({ data }) => data.body).toSorted()).toEqual(
+    expect(delivered.map(({ data }) => String(data.body)).toSorted()).toEqual(
       Array.from({ length: 30 }, (_, count) => `message ${count}`).toSorted(),
     );
     const startedAt = timesOf(stage, "server.started").at(-1) ?? Infinity;

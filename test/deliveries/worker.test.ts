@@ -1,0 +1,101 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { join } from "node:path";
+import type { Database } from "../../src/database/open.ts";
+import { listAttempts } from "../../src/deliveries/attempts.ts";
+import { Worker } from "../../src/deliveries/worker.ts";
+import { createLog } from "../../src/log.ts";
+import { findKey } from "../../src/secrets/key.ts";
+import { Vault } from "../../src/secrets/vault.ts";
+import { createSubscription, listSubscriptions } from "../../src/subscriptions/subscriptions.ts";
+import { until } from "../support/conditions.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { actor, openWorkspace } from "../support/workspace.ts";
+import { settled } from "./memory-queue.ts";
+
+const guard = { blockPrivate: false };
+const rules = { maxAttempts: 5, backoffBaseMs: 10, disableAfter: 100 };
+
+/** A worker on a workspace of its own in this process, with a receiver subscribed to every message. */
+async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
+  const folder = temporaryFolder();
+  const workspace = openWorkspace(folder.path);
+  const { database } = workspace;
+  const team = await workspace.team("Acme");
+  const vault = new Vault(findKey(folder.path, ""));
+  const logged: string[] = [];
+  const log = createLog("info", { write: (line) => void logged.push(line) });
+  const input = { name: "test", url: receiver.url, events: ["message.created"] };
+  await createSubscription({ database, guard, vault, log }, team.id, input, actor);
+  const worker = new Worker({
+    database,
+    vault: hasKey ? vault : new Vault(undefined),
+    outgoing: { guard, timeoutMs: 5_000 },
+    rules,
+    log,
+  });
+  return {
+    database,
+    path: join(folder.path, "parley.db"),
+    team,
+    worker,
+    post: (body: string) => workspace.message(team.general, team.owner, body),
+    count: (msg: string) => logged.filter((line) => line.includes(`"msg":"${msg}"`)).length,
+    async [Symbol.asyncDispose]() {
+      await worker.stop();
+      await workspace[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+function queued(database: Database): number {
+  return database.read.all<{ seq: number }>(sql`SELECT seq FROM jobs`).length;
+}
+
+test("an attempt that cannot be written down for the moment is not made again: its outcome waits", async () => {
+  await using receiver = startReceiver();
+  await using stage = await startWorker(receiver);
+  const { database } = stage;
+  using other = new SqliteFile(stage.path);
+  other.run("CREATE TRIGGER no_room BEFORE INSERT ON attempts BEGIN SELECT raise(ABORT, 'no room'); END");
+  await stage.post("hello");
+  await until("the outcome cannot be written", () => stage.count("delivery.held_up") > 0);
+  expect(queued(database)).toBe(1);
+
+  other.run("DROP TRIGGER no_room");
+  await until("it is written", () => queued(database) === 0);
+  expect(receiver.requests).toHaveLength(1);
+  expect(await listAttempts(database.read, stage.team.id, { limit: 10 })).toMatchObject([
+    { succeeded: true },
+  ]);
+});
+
+test("a subscription whose secret cannot be read is said so once, however much waits, until all are looked at again", async () => {
+  await using receiver = startReceiver();
+  await using stage = await startWorker(receiver, { hasKey: false });
+  await Promise.all(Array.from({ length: 30 }, (_, count) => stage.post(`message ${count}`)));
+  await until("it is said", () => stage.count("webhook.secret_unreadable") === 1);
+  await stage.post("one more");
+  await settled();
+  expect(stage.count("webhook.secret_unreadable")).toBe(1);
+  await stage.worker.wakeAll();
+  await until("it is said again", () => stage.count("webhook.secret_unreadable") === 2);
+  const [subscription] = await listSubscriptions(stage.database.read, stage.team.id);
+  expect(subscription).toMatchObject({ status: "active", consecutive_failures: 0 });
+  expect([queued(stage.database), receiver.requests.length]).toEqual([31, 0]);
+});
+
+test("a job whose event is gone is passed over and holds up nothing", async () => {
+  await using receiver = startReceiver();
+  await using stage = await startWorker(receiver);
+  const { database, post } = stage;
+  await Promise.all([post("lost"), database.write(async (tx) => tx.run(sql`DELETE FROM events`))]);
+  await post("hello");
+  const request = await receiver.nth(1);
+  expect(JSON.parse(request.text)).toMatchObject({ data: { body: "hello" } });
+  await until("only the lost one is left", () => queued(database) === 1);
+  expect(receiver.requests).toHaveLength(1);
+});
