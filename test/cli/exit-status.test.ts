@@ -1,17 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { findKey } from "../../src/secrets/key.ts";
+import { Vault } from "../../src/secrets/vault.ts";
+import { createSubscription } from "../../src/subscriptions/subscriptions.ts";
 import { run, runRefused } from "../support/cli.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { openWorkspace } from "../support/workspace.ts";
+import { actor, openWorkspace } from "../support/workspace.ts";
 
 const folder = temporaryFolder();
 beforeAll(async () => {
   await using workspace = openWorkspace(folder.path);
-  const { id, owner } = await workspace.team("Acme");
+  const { id, owner, general } = await workspace.team("Acme");
   await workspace.person(id, "Grace Hopper");
   await workspace.person(id, "Twin");
   await workspace.person(id, "Twin");
-  await workspace.bot(id, "Build Bot");
+  await workspace.bot(id, "Build Bot", [general]);
   await workspace.channel(owner, "deploys");
+  const { database } = workspace;
+  const vault = new Vault(findKey(folder.path, ""));
+  const parts = { database, vault, guard: { blockPrivate: false }, log: { warn: () => {} } };
+  for (const name of ["CI", "Echo", "Echo"]) {
+    const input = { name, url: "http://192.0.2.1/", events: ["message.created"] };
+    await createSubscription(parts, id, input, actor);
+  }
 });
 afterAll(() => folder[Symbol.dispose]());
 
@@ -50,6 +60,21 @@ describe.concurrent("wrong usage exits with 2", () => {
     [["tokens", "create", "--bot", "Build Bot", "--scope", "everything"], "messages:read"],
     [["tokens", "create", "--bot", "Build Bot", "--all-scopes", "--expires", "soon"], "number and a unit"],
     [["tokens", "revoke"], "ID is missing"],
+    [["incoming-webhooks", "create", "--channel", "general"], "--bot BOT is missing"],
+    [["incoming-webhooks", "create", "--bot", "Build Bot"], "--channel CHANNEL is missing"],
+    [["incoming-webhooks", "revoke"], "ID is missing"],
+    [["incoming-webhooks", "rotate-secret"], "ID is missing"],
+    [["webhooks", "create"], "--name NAME is missing"],
+    [["webhooks", "create", "--name", "x"], "--url URL is missing"],
+    [["webhooks", "create", "--name", "x", "--url", "http://192.0.2.1/"], "--event EVENT is missing"],
+    [["webhooks", "create", "--event", "everything"], "message.created"],
+    [["webhooks", "show"], "WEBHOOK is missing"],
+    [["webhooks", "rotate-secret", "CI", "--overlap", "soon"], "number and a unit"],
+    [["deliveries", "show"], "ID is missing"],
+    [["deliveries", "replay"], "ID is missing"],
+    [["deliveries", "list", "--limit", "none"], "whole number from 1"],
+    [["deliveries", "list", "--follow"], "leave --json out"],
+    [["listen", "--status", "99"], "whole number from 200 to 599"],
     [["emoji", "add"], "NAME is missing"],
     [["emoji", "remove"], "NAME is missing"],
     [["audit", "list", "--limit", "0"], "whole number from 1"],
@@ -70,6 +95,10 @@ describe.concurrent("a destructive verb without a terminal needs --yes", () => {
     [["bots", "delete", "Build Bot"]],
     [["channels", "archive", "deploys"]],
     [["channels", "remove-member", "deploys", "Acme owner"]],
+    [["webhooks", "delete", "CI"]],
+    [["webhooks", "disable", "CI"]],
+    [["webhooks", "rotate-secret", "CI"]],
+    [["webhooks", "enable", "CI", "--discard-pending"]],
   ])("parley %p", async (args) => {
     const before = await run(folder.path, ["audit", "list", "--json"]);
     const { status, message } = await runRefused(folder.path, args);
@@ -93,6 +122,19 @@ describe.concurrent("no such thing exits with 3", () => {
     [["tokens", "create", "--bot", "Grace Hopper", "--all-scopes"], 'no bot "Grace Hopper"'],
     [["tokens", "create", "--user", "Build Bot", "--all-scopes"], 'no person "Build Bot"'],
     [["tokens", "revoke", "0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f", "--yes"], "no such token"],
+    [["incoming-webhooks", "create", "--bot", "Nobody", "--channel", "general"], 'no bot "Nobody"'],
+    [["incoming-webhooks", "create", "--bot", "Build Bot", "--channel", "nowhere"], 'no channel "nowhere"'],
+    [["incoming-webhooks", "revoke", "0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"], "no such incoming webhook"],
+    [["incoming-webhooks", "rotate-secret", "CI"], "no such incoming webhook"],
+    [["webhooks", "show", "Nobody"], 'no subscription "Nobody"'],
+    [["webhooks", "delete", "0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"], "no subscription"],
+    [["webhooks", "disable", "Nobody"], "no subscription"],
+    [["webhooks", "enable", "Nobody"], "no subscription"],
+    [["webhooks", "rotate-secret", "Nobody"], "no subscription"],
+    [["webhooks", "ping", "Nobody"], "no subscription"],
+    [["deliveries", "list", "--webhook", "Nobody"], 'no subscription "Nobody"'],
+    [["deliveries", "show", "0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"], "no such delivery"],
+    [["deliveries", "replay", "latest"], "no such delivery"],
     [["emoji", "remove", "nothing", "--yes"], ":nothing:"],
   ])("parley %p", async (args, why) => {
     const { status, message } = await runRefused(folder.path, args);
@@ -115,6 +157,14 @@ describe.concurrent("what is refused exits with 1", () => {
     [["channels", "archive", "general", "--yes"], "general channel"],
     [["channels", "add-member", "deploys", "Acme owner"], "member of deploys already"],
     [["channels", "direct", "Grace Hopper", "grace-hopper"], "two different users"],
+    [["incoming-webhooks", "create", "--bot", "Build Bot", "--channel", "deploys"], "channels add-member"],
+    [["incoming-webhooks", "create", "--bot", "Build Bot", "--channel", "general", "--name", ""], "name"],
+    [
+      ["webhooks", "create", "--name", "x", "--url", "http://127.0.0.1/", "--event", "message.created"],
+      "publicly reachable",
+    ],
+    [["webhooks", "show", "Echo"], "name one by id"],
+    [["webhooks", "ping", "CI"], "not publicly reachable"],
     [["emoji", "add", "no spaces"], "a-z"],
     [["emoji", "add", "picture", "--image", "/nonexistent.png"], "/nonexistent.png"],
     [["openapi", "--out", "/nonexistent/openapi.json"], "/nonexistent/openapi.json"],

@@ -15,11 +15,18 @@ test("switched off, the integration commands are hidden and refuse, and the othe
   }
   const shown = (await run(folder.path, ["--help"])).stdout;
   const hidden = (await run(folder.path, ["--help"], off)).stdout;
-  for (const noun of ["tokens", "bots", "quickstart"]) {
+  for (const noun of ["tokens", "bots", "incoming-webhooks", "webhooks", "deliveries", "quickstart"]) {
     expect(shown).toMatch(new RegExp(`^  ${noun} `, "m"));
     expect(hidden).not.toMatch(new RegExp(`^  ${noun} `, "m"));
   }
-  for (const args of [["tokens", "list"], ["bots", "list"], ["quickstart"]]) {
+  for (const args of [
+    ["tokens", "list"],
+    ["bots", "list"],
+    ["incoming-webhooks", "list"],
+    ["webhooks", "ping", "CI"],
+    ["deliveries", "list"],
+    ["quickstart"],
+  ]) {
     const { status, stdout, stderr } = await run(folder.path, args, off);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain("INTEGRATIONS_ENABLED is false");
