@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import type { Reading } from "./open.ts";
 
 /**
@@ -16,4 +17,13 @@ export function prepared<Statement>(
     }
     return statement;
   };
+}
+
+/**
+ * A parameter of a prepared query that joins tables, of the type that its column has. To a bare one SQLite fits the plan
+ * of a join anew with every value that it is given, which takes 3 µs a table and finds the same plan; a cast hides the
+ * value from it.
+ */
+export function parameterOfJoin(name: string, type: "text" | "integer") {
+  return sql`cast(${sql.placeholder(name)} as ${sql.raw(type)})`;
 }

@@ -1,6 +1,6 @@
-import { and, desc, eq, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared } from "../database/prepared.ts";
+import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { channels, incomingWebhooks, users } from "../database/schema.ts";
 
 export type IncomingWebhookRow = typeof incomingWebhooks.$inferSelect;
@@ -23,7 +23,7 @@ const byTokenHash = prepared((db) =>
     .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
     .where(
       and(
-        eq(incomingWebhooks.tokenHash, sql.placeholder("hash")),
+        eq(incomingWebhooks.tokenHash, parameterOfJoin("hash", "text")),
         isNull(incomingWebhooks.revokedAt),
         isNull(users.deactivatedAt),
       ),

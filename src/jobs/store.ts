@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, isNull, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared } from "../database/prepared.ts";
+import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { events, jobs, subscriptions } from "../database/schema.ts";
 
 const insert = prepared((db) =>
@@ -32,7 +32,7 @@ const due = prepared((db) =>
     .innerJoin(subscriptions, eq(subscriptions.id, jobs.subscriptionId))
     .where(
       and(
-        eq(jobs.subscriptionId, sql.placeholder("subscriptionId")),
+        eq(jobs.subscriptionId, parameterOfJoin("subscriptionId", "text")),
         eq(subscriptions.status, "active"),
         isNull(subscriptions.deletedAt),
       ),
@@ -65,7 +65,7 @@ const claimed = prepared((db) =>
     .from(jobs)
     .innerJoin(events, eq(events.id, jobs.eventId))
     .innerJoin(subscriptions, eq(subscriptions.id, jobs.subscriptionId))
-    .where(eq(jobs.seq, sql.placeholder("seq")))
+    .where(eq(jobs.seq, parameterOfJoin("seq", "integer")))
     .prepare(),
 );
 

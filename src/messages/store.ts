@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lte, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared } from "../database/prepared.ts";
+import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { messages, users } from "../database/schema.ts";
 
 export type MessageRow = typeof messages.$inferSelect;
@@ -43,11 +43,20 @@ const byId = prepared((db) =>
     .select({ message: messages, author })
     .from(messages)
     .innerJoin(users, eq(users.id, messages.authorId))
-    .where(and(eq(messages.id, sql.placeholder("id")), eq(messages.channelId, sql.placeholder("channelId"))))
+    .where(
+      and(
+        eq(messages.id, parameterOfJoin("id", "text")),
+        eq(messages.channelId, parameterOfJoin("channelId", "text")),
+      ),
+    )
     .prepare(),
 );
 
-export async function selectMessage(db: Reading, channelId: string, id: string): Promise<AuthoredMessage | undefined> {
+export async function selectMessage(
+  db: Reading,
+  channelId: string,
+  id: string,
+): Promise<AuthoredMessage | undefined> {
   const [row] = await byId(db).execute({ channelId, id });
   return row;
 }
@@ -59,9 +68,9 @@ const byClientUuid = prepared((db) =>
     .innerJoin(users, eq(users.id, messages.authorId))
     .where(
       and(
-        eq(messages.channelId, sql.placeholder("channelId")),
-        eq(messages.authorId, sql.placeholder("authorId")),
-        eq(messages.clientUuid, sql.placeholder("clientUuid")),
+        eq(messages.channelId, parameterOfJoin("channelId", "text")),
+        eq(messages.authorId, parameterOfJoin("authorId", "text")),
+        eq(messages.clientUuid, parameterOfJoin("clientUuid", "text")),
       ),
     )
     .prepare(),
@@ -82,9 +91,9 @@ const range = prepared((db) =>
     .innerJoin(users, eq(users.id, messages.authorId))
     .where(
       and(
-        eq(messages.channelId, sql.placeholder("channelId")),
-        gte(messages.position, sql.placeholder("oldest")),
-        lte(messages.position, sql.placeholder("newest")),
+        eq(messages.channelId, parameterOfJoin("channelId", "text")),
+        gte(messages.position, parameterOfJoin("oldest", "integer")),
+        lte(messages.position, parameterOfJoin("newest", "integer")),
       ),
     )
     .orderBy(desc(messages.position))

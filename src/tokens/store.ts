@@ -1,6 +1,6 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared } from "../database/prepared.ts";
+import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { tokens, users } from "../database/schema.ts";
 
 export type TokenRow = typeof tokens.$inferSelect;
@@ -25,7 +25,11 @@ const byHash = prepared((db) =>
     .from(tokens)
     .innerJoin(users, eq(users.id, tokens.userId))
     .where(
-      and(eq(tokens.hash, sql.placeholder("hash")), isNull(tokens.revokedAt), isNull(users.deactivatedAt)),
+      and(
+        eq(tokens.hash, parameterOfJoin("hash", "text")),
+        isNull(tokens.revokedAt),
+        isNull(users.deactivatedAt),
+      ),
     )
     .prepare(),
 );
