@@ -1,5 +1,11 @@
 -- Webhooks both ways: secret addresses that post in, subscriptions that are told what happens, and the queue between.
 
+-- Tells the key that secrets are sealed under from any other one without giving it away. One row at most.
+CREATE TABLE secret_key (
+  id          integer PRIMARY KEY CHECK (id = 1),
+  check_value blob NOT NULL
+) STRICT;
+
 CREATE TABLE incoming_webhooks (
   id         text PRIMARY KEY,
   team_id    text NOT NULL REFERENCES teams (id),

@@ -47,6 +47,12 @@ export async function startApp({
   const lock = holdServerLock(dataDir);
   const { ca, ...guardOverrides } = overrides;
   const vault = new Vault(findKey(dataDir, config.secretKey));
+  if (await vault.adopt(database)) {
+    log.error(
+      { reason: "The secrets are kept under another key than the server had before." },
+      "secrets.key_changed",
+    );
+  }
   const unreadable = await findUnreadableSecrets(database.read, vault);
   if (unreadable) log.error(unreadable, "secrets.unreadable");
   const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };

@@ -122,6 +122,11 @@ export const auditEntries = sqliteTable("audit_entries", {
   details: text().notNull(),
 });
 
+export const secretKey = sqliteTable("secret_key", {
+  id: integer().primaryKey(),
+  checkValue: blob("check_value", { mode: "buffer" }).notNull(),
+});
+
 export const incomingWebhooks = sqliteTable("incoming_webhooks", {
   id: text().primaryKey(),
   teamId: text("team_id").notNull(),

@@ -63,7 +63,7 @@ export async function createIncomingWebhook(
     channelId: channel.id,
     name,
     tokenHash: hashOf(token),
-    secret: secret === null ? null : vault.seal(secret, `incoming_webhooks:${id}`),
+    secret: secret === null ? null : await vault.seal(tx, secret, `incoming_webhooks:${id}`),
     revokedAt: null,
     createdAt: Date.now(),
   };
@@ -114,7 +114,8 @@ export async function rotateIncomingSecret(
 ): Promise<{ id: string; signed: true; secret: string }> {
   const secret = newSecret("whsec_");
   const known = id.toLowerCase();
-  const row = await updateWebhookSecret(tx, teamId, known, vault.seal(secret, `incoming_webhooks:${known}`));
+  const sealed = await vault.seal(tx, secret, `incoming_webhooks:${known}`);
+  const row = await updateWebhookSecret(tx, teamId, known, sealed);
   if (!row) throw notFound("incoming webhook");
   await recordWebhook(tx, row, "incoming_webhook.secret_rotated", actor);
   return { id: row.id, signed: true, secret };

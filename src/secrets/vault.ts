@@ -1,5 +1,7 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import type { Database, Writing } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
+import { selectKeyCheck, upsertKeyCheck } from "./store.ts";
 
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -9,21 +11,42 @@ type Place = `${string}:${string}`;
 
 /**
  * Keeps the secrets that must be read back to sign with: encrypted (AES-256-GCM), each with a nonce of its own and
- * bound to its row.
+ * bound to its row. All that a workspace seals is under one key, the server's: whoever has another one is refused.
  */
 export class Vault {
   readonly #key: Buffer | undefined;
+  /** Tells this key from others. */
+  readonly #checkValue: Buffer | undefined;
 
   constructor(key: Buffer | undefined) {
     this.#key = key;
+    this.#checkValue = key && createHmac("sha256", key).update("parley secret key").digest();
   }
 
   /**
-   * The secret as it is stored.
-   * @throws DomainError `key_missing` when there is no key to seal with.
+   * Makes this key the workspace's, as a server does when it starts: with it the secrets are read. Without a key nothing
+   * changes. Returns whether the workspace had another one before.
    */
-  seal(secret: string, place: Place): Buffer {
-    if (!this.#key) throw keyMissing("The key file is missing, so no new secret can be kept.");
+  async adopt(database: Database): Promise<boolean> {
+    const checkValue = this.#checkValue;
+    const known = await selectKeyCheck(database.read);
+    if (!checkValue || known?.equals(checkValue)) return false;
+    await database.write((tx) => upsertKeyCheck(tx, checkValue));
+    return known !== undefined;
+  }
+
+  /**
+   * The secret as it is stored. The first one makes its key the workspace's.
+   * @throws DomainError `key_missing` when there is no key to seal with, or it is not the workspace's.
+   */
+  async seal(tx: Writing, secret: string, place: Place): Promise<Buffer> {
+    if (!this.#key || !this.#checkValue) {
+      throw keyMissing("The key file is missing, so no new secret can be kept.");
+    }
+    const known = await selectKeyCheck(tx);
+    if (known && !known.equals(this.#checkValue)) throw otherKey();
+    if (!known) await upsertKeyCheck(tx, this.#checkValue);
+
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
     cipher.setAAD(Buffer.from(place));
@@ -61,6 +84,14 @@ export class Vault {
       throw error;
     }
   }
+}
+
+function otherKey(): DomainError {
+  return new DomainError(
+    "key_missing",
+    "This is not the key that the server of this workspace keeps its secrets under, so it could not read a new one. " +
+      "Set PARLEY_SECRET_KEY to the server's, or put its secret.key back, and try again.",
+  );
 }
 
 function keyMissing(what: string): DomainError {

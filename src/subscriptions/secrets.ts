@@ -30,7 +30,7 @@ export async function rotateSecret(
   }
   const secret = newSecret("whsec_");
   await updateSubscription(tx, row.id, {
-    secret: vault.seal(secret, `subscriptions:${row.id}`),
+    secret: await vault.seal(tx, secret, `subscriptions:${row.id}`),
     previousSecret: overlapMs > 0 ? row.secret : null,
     previousSecretUntil: overlapMs > 0 ? Date.now() + overlapMs : null,
   });

@@ -55,27 +55,28 @@ export async function createSubscription(
   const id = Bun.randomUUIDv7();
   const secret = newSecret("whsec_");
   const eventTypes = [...new Set(events)];
-  const row: SubscriptionRow = {
-    id,
-    teamId,
-    name,
-    url,
-    events: eventTypes.join(" "),
-    channelIds: channelIds === null ? null : JSON.stringify(channelIds),
-    status: "active",
-    consecutiveFailures: 0,
-    lastSuccessAt: null,
-    disabledAt: null,
-    secret: vault.seal(secret, `subscriptions:${id}`),
-    previousSecret: null,
-    previousSecretUntil: null,
-    deletedAt: null,
-    createdAt: Date.now(),
-  };
-  await database.write(async (tx) => {
-    await insertSubscription(tx, row);
-    await insertFilters(tx, row, eventTypes, channelIds);
-    await recordSubscription(tx, row, "webhook.created", actor, { events: eventTypes });
+  const row = await database.write(async (tx) => {
+    const made: SubscriptionRow = {
+      id,
+      teamId,
+      name,
+      url,
+      events: eventTypes.join(" "),
+      channelIds: channelIds === null ? null : JSON.stringify(channelIds),
+      status: "active",
+      consecutiveFailures: 0,
+      lastSuccessAt: null,
+      disabledAt: null,
+      secret: await vault.seal(tx, secret, `subscriptions:${id}`),
+      previousSecret: null,
+      previousSecretUntil: null,
+      deletedAt: null,
+      createdAt: Date.now(),
+    };
+    await insertSubscription(tx, made);
+    await insertFilters(tx, made, eventTypes, channelIds);
+    await recordSubscription(tx, made, "webhook.created", actor, { events: eventTypes });
+    return made;
   });
   return { data: subscriptionResource(row), secret };
 }

@@ -3,10 +3,16 @@ import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replay } from "../../src/deliveries/replay.ts";
-import { rotateIncomingSecret } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import {
+  createIncomingWebhook,
+  rotateIncomingSecret,
+} from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { createKeyFile } from "../../src/secrets/key.ts";
+import { Vault } from "../../src/secrets/vault.ts";
 import { rotateSecret } from "../../src/subscriptions/secrets.ts";
-import { actor } from "../support/workspace.ts";
+import { createSubscription } from "../../src/subscriptions/subscriptions.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { actor, openWorkspace } from "../support/workspace.ts";
 import {
   digestOf,
   ingestDigest,
@@ -55,7 +61,9 @@ function bringBack(stage: WebhookStage): void {
   renameSync(keptFileOf(stage), keyFileOf(stage));
 }
 
-describe.each(losses)("when the key %s", (_, lose, reason) => {
+describe.each(losses)("when the key %s", (what, lose, reason) => {
+  const isOther = what !== "is missing";
+
   test("the server says so, goes on with all that needs no secret, and loses no event", async () => {
     await using stage = await startWebhookStage();
     const channel = await stage.channel();
@@ -72,6 +80,9 @@ describe.each(losses)("when the key %s", (_, lose, reason) => {
     expect(line).toMatchObject({ level: 50, subscriptions: 1, incoming_webhooks: 1 });
     expect(line.reason).toMatch(reason);
     expect(line.reason).toContain("secret.key");
+
+    const changed = stage.server.logLines().some((entry) => entry.includes("secrets.key_changed"));
+    expect(changed).toBe(isOther);
 
     // Signed requests are refused, whatever their signature, and post nothing; unsigned ones are taken.
     const before = await stage.messages(channel);
@@ -143,6 +154,52 @@ describe("when the key is lost for good", () => {
     expect(signatureOf(request).digests).toEqual([digestOf(request, rotated.secret)]);
     const headers = { "x-signature-256": ingestDigest(body, resigned.secret) };
     expect((await stage.send(hook.token, body, headers)).status).toBe(202);
+  });
+});
+
+describe("a command with another key than the server's", () => {
+  test("keeps no secret, says which setting to mend, and changes nothing", async () => {
+    await using stage = await startWebhookStage();
+    const channel = await stage.channel();
+    await using listener = await stage.listen();
+    const hook = await stage.incoming(channel, { signed: true });
+    const bot = await stage.bot(channel);
+    const { database, team } = stage;
+    const parts = { database, guard: { blockPrivate: false }, log: { warn: () => {} } };
+    const input = { name: "CI", url: listener.receiver.url, events: ["message.created"] };
+    const named = { name: "CI", signed: true };
+
+    const foreign = new Vault(randomBytes(32));
+    for (const refused of [
+      createSubscription({ ...parts, vault: foreign }, team.id, input, actor),
+      database.write((tx) => rotateSecret(tx, foreign, team.id, listener.subscription.id, 0, actor)),
+      database.write((tx) => createIncomingWebhook(tx, foreign, { bot, channel }, named, actor)),
+      database.write((tx) => rotateIncomingSecret(tx, foreign, team.id, hook.id, actor)),
+    ]) {
+      expect(await refusalOf(refused)).toMatch(/not the key that the server.*PARLEY_SECRET_KEY.*secret\.key/);
+    }
+    expect((await stage.api.get<{ data: unknown[] }>("/webhooks")).json.data).toHaveLength(1);
+    const headers = { "x-signature-256": ingestDigest(body, hook.secret) };
+    expect((await stage.send(hook.token, body, headers)).status).toBe(202);
+    const request = await listener.receiver.nth(1);
+    expect(signatureOf(request).digests).toEqual([digestOf(request, listener.subscription.secret)]);
+  });
+
+  test("is refused from the first secret on, before any server has started", async () => {
+    using folder = temporaryFolder();
+    await using workspace = openWorkspace(folder.path);
+    const { general, id: teamId } = await workspace.team("Acme");
+    const [first, other] = [new Vault(randomBytes(32)), new Vault(randomBytes(32))];
+    const create = async (vault: Vault, name: string) => {
+      const bot = await workspace.bot(teamId, name, [general]);
+      const input = { name, signed: true };
+      return await workspace.database.write((tx) =>
+        createIncomingWebhook(tx, vault, { bot, channel: general }, input, actor),
+      );
+    };
+    await create(first, "one");
+    expect(await refusalOf(create(other, "two"))).toMatch(/not the key/);
+    await create(first, "three");
   });
 });
 
