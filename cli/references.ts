@@ -28,11 +28,10 @@ export async function channelReference(
   { prompts }: Invocation,
   { database, team }: InTeam,
   given: string | undefined,
-  option = "CHANNEL",
 ): Promise<string> {
   return await prompts.choice(given, {
     question: "Which channel?",
-    option,
+    option: "CHANNEL",
     choices: async () =>
       (await listAllChannels(database.read, team.id)).map((channel) => ({
         value: channel.id,

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { getChannelNamed } from "../../src/channels/channels.ts";
+import { getChannelNamed, listChannels } from "../../src/channels/channels.ts";
 import { notFound } from "../../src/errors.ts";
 import {
   createIncomingWebhook,
@@ -8,11 +8,12 @@ import {
   revokeIncomingWebhook,
   rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
-import { getUserNamed } from "../../src/users/users.ts";
+import { getUser, getUserNamed, subjectOf } from "../../src/users/users.ts";
+import { channelTitle } from "../channel-view.ts";
 import { addCommand } from "../command.ts";
 import type { InTeam, Invocation } from "../invocation.ts";
 import { outgoing } from "../outgoing.ts";
-import { botReference, channelReference } from "../references.ts";
+import { botReference } from "../references.ts";
 import { relativeTime } from "../relative-time.ts";
 
 /** `parley incoming-webhooks`: the secret addresses that post into a channel. */
@@ -70,10 +71,11 @@ function addCreate(noun: Command, invocation: Invocation): void {
       await invocation.inTeam(async (at) => {
         const { database, team } = at;
         const botNamed = await botReference(invocation, at, options.bot, "--bot BOT");
-        const channelNamed = await channelReference(invocation, at, options.channel, "--channel CHANNEL");
+        const { id: botId } = await getUserNamed(database.read, team.id, botNamed, "bot");
+        const channelNamed = await channelOf(invocation, at, botId, options.channel);
         const { vault } = outgoing(invocation);
         const { token, ...made } = await database.write(async (tx) => {
-          const bot = await getUserNamed(tx, team.id, botNamed, "bot");
+          const bot = await getUser(tx, team.id, botId);
           const channel = await getChannelNamed(tx, team.id, channelNamed);
           const input = { name: options.name ?? bot.name, signed: options.signed === true };
           return await createIncomingWebhook(tx, vault, { bot, channel }, input, invocation.actor);
@@ -94,6 +96,24 @@ function addCreate(noun: Command, invocation: Invocation): void {
         });
       });
     });
+}
+
+/** The channel that was named, or the one that the person chooses among those of the bot, which can post in no other. */
+async function channelOf(
+  { prompts }: Invocation,
+  { database, team }: InTeam,
+  botId: string,
+  given: string | undefined,
+): Promise<string> {
+  return await prompts.choice(given, {
+    question: "Which channel?",
+    option: "--channel CHANNEL",
+    choices: async () => {
+      const bot = await getUser(database.read, team.id, botId);
+      const channels = await listChannels(database.read, subjectOf(bot));
+      return channels.map((channel) => ({ value: channel.id, label: channelTitle(channel) }));
+    },
+  });
 }
 
 function addRevoke(noun: Command, invocation: Invocation): void {

@@ -103,6 +103,29 @@ test("a person is shut out with --yes and let in again, by id", async () => {
   expect(await authenticate(workspace.database, token)).toBeUndefined();
 });
 
+test("of two people with one name, the verb means the one that it can change, and never a bot", async () => {
+  const gone = await workspace.person(acme.id, "Radia");
+  await workspace.bot(acme.id, "Radia");
+  await json("users", "deactivate", "Radia", "--yes");
+  const active = await workspace.person(acme.id, "Radia");
+  expect(await json<Person>("users", "set-role", "Radia", "admin")).toMatchObject({ id: active.id });
+  expect(await json<Person>("users", "reactivate", "Radia")).toMatchObject({ id: gone.id, active: true });
+  expect(await lastChange()).toEqual({ action: "user.reactivated", target: `user:${gone.id}` });
+
+  const ambiguous = await refused("users", "deactivate", "Radia", "--yes");
+  expect(ambiguous.status).toBe(1);
+  for (const { id } of [gone, active]) expect(ambiguous.message).toContain(id);
+  for (const { id } of [gone, active]) await json("users", "deactivate", id, "--yes");
+  expect((await refused("users", "reactivate", "Radia")).message).toContain(gone.id);
+});
+
+test("a role that the person has already changes nothing", async () => {
+  const person = await workspace.person(acme.id, "Barbara", "admin");
+  const before = await lastChange();
+  expect(await json<Person>("users", "set-role", "Barbara", "admin")).toMatchObject({ id: person.id });
+  expect(await lastChange()).toEqual(before);
+});
+
 test("a bot is created in the channels that are named, each once, and deleted", async () => {
   const channel = await workspace.channel(acme.owner, "Deploys", "private");
   const named = ["--channel", "general", "#deploys", "--channel", channel.id];
@@ -222,17 +245,15 @@ test("a person's token with every scope, alone on standard output for a script",
 test("an emoji is added with or without its colons and its picture, and removed", async () => {
   const image = join(folder.path, "party.gif");
   await Bun.write(image, "GIF89a and so on");
-  expect(await json("emoji", "add", ":party:", "--image", image)).toEqual({
-    name: "party",
-    created_at: time,
-  });
+  const party = await json("emoji", "add", ":party:", "--image", image);
+  expect(party).toEqual({ name: "party", created_at: time });
   expect(await json("emoji", "add", "ship-it")).toEqual({ name: "ship-it", created_at: time });
   expect(await refused("emoji", "add", "party")).toMatchObject({
     status: 1,
     errors: { name: [expect.any(String)] },
   });
   expect(await json<object[]>("emoji", "list")).toMatchObject([{ name: "party" }, { name: "ship-it" }]);
-  expect(await json("emoji", "remove", ":party:", "--yes")).toMatchObject({ name: "party" });
+  expect(await json("emoji", "remove", ":party:", "--yes")).toEqual(party);
   expect(await json<object[]>("emoji", "list")).toMatchObject([{ name: "ship-it" }]);
 });
 
