@@ -1,0 +1,158 @@
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import { gzipSync } from "node:zlib";
+import { startReceiver } from "../support/receiver.ts";
+import { startWebhookStage, type Subscribed, type WebhookStage } from "../webhooks/webhook-stage.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { createAuthority } from "./certificates.ts";
+import { answering, dripping, flooding, noContent, rawReceiver } from "./raw-receiver.ts";
+import { tlsReceiver } from "./tls-receiver.ts";
+
+const mebibyte = 1024 * 1024;
+const ok = "HTTP/1.1 200 OK\r\n";
+const chunk = "x".repeat(64 * 1024);
+const bomb = gzipSync(Buffer.alloc(256 * mebibyte));
+const bombHead = `${ok}Content-Encoding: gzip\r\nContent-Length: ${bomb.byteLength}\r\n\r\n`;
+
+/** What a receiver does with a request, and how that stands in the log: its status and what went wrong. */
+type Hostility = [
+  what: string,
+  behave: (socket: Socket) => void,
+  status: number | null,
+  error: string | null,
+];
+
+const timedOut = "timed out after 500 ms";
+const malformed = "malformed HTTP answer";
+
+const hostilities: Hostility[] = [
+  ["hangs", () => {}, null, timedOut],
+  ["drips its headers", dripping(ok, "X-Drop: x\r\n"), null, timedOut],
+  [
+    "sends interim answers for ever",
+    flooding("", "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100)),
+    null,
+    timedOut,
+  ],
+  ["drips its body", dripping(`${ok}Content-Length: 9999999\r\n\r\n`, "."), 200, null],
+  ["sends a body without end", flooding(`${ok}\r\n`, chunk), 200, null],
+  ["sends a bomb", answering(Buffer.concat([Buffer.from(bombHead), bomb])), 200, null],
+  [
+    "stops within its body",
+    (socket) => socket.once("data", () => socket.end(`${ok}Content-Length: 99\r\n\r\n.`)),
+    200,
+    null,
+  ],
+  [
+    "fails with a body without end",
+    flooding("HTTP/1.1 500 No\r\n\r\n", chunk),
+    500,
+    "the receiver answered 500",
+  ],
+  ["sends headers without end", flooding(ok, "X-Flood: y\r\n".repeat(1000)), null, malformed],
+  ["speaks another protocol", answering("220 mail ESMTP\r\n\r\n"), null, malformed],
+  [
+    "upgrades unasked",
+    answering("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+    null,
+    malformed,
+  ],
+  [
+    "resets the connection",
+    (socket) => socket.once("data", () => socket.resetAndDestroy()),
+    null,
+    "connection reset",
+  ],
+];
+
+/** The memory that the server has at most held since the last time this was asked, in bytes. */
+function peakMemory(pid: number): number {
+  const peak = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+  return peak;
+}
+
+async function drained(stage: WebhookStage, subscriptions: Subscribed[]): Promise<void> {
+  for (const subscription of subscriptions) await stage.drained(subscription);
+}
+
+test("receivers that misbehave in every way are logged for what they did, and cost no memory", async () => {
+  await using stage = await startWebhookStage({
+    WEBHOOKS_TIMEOUT: "0.5",
+    WEBHOOKS_MAX_ATTEMPTS: "2",
+  });
+  const channel = await stage.channel();
+  const subscribe = (port: number) =>
+    stage.subscribe({ url: `http://127.0.0.1:${port}/` }, { channel_ids: [channel.id] });
+  await using stack = new AsyncDisposableStack();
+  const good = stack.use(await rawReceiver(noContent));
+  const subscription = await subscribe(good.port);
+  for (let count = 0; count < 100; count++) await stage.post(channel);
+  await stage.drained(subscription);
+  peakMemory(stage.server.pid);
+  const before = peakMemory(stage.server.pid);
+
+  const subscriptions: Subscribed[] = [];
+  for (const [, behave] of hostilities) {
+    const receiver = stack.use(await rawReceiver(behave));
+    subscriptions.push(await subscribe(receiver.port));
+  }
+  for (let count = 0; count < 20; count++) await stage.post(channel);
+  await drained(stage, [...subscriptions, subscription]);
+  const after = peakMemory(stage.server.pid);
+  expect(after - before).toBeLessThan(50 * mebibyte);
+
+  for (const [index, [what, , status, error]] of hostilities.entries()) {
+    const { deliveries } = await stage.shown(subscriptions[index] as Subscribed);
+    expect(deliveries, what).toHaveLength(20);
+    for (const delivery of deliveries) {
+      expect([what, delivery.succeeded, delivery.response_status, delivery.error]).toEqual([
+        what,
+        error === null,
+        status,
+        error,
+      ]);
+    }
+  }
+  expect(good.connections()).toBe(120);
+}, 60_000);
+
+test("a cookie that a receiver sets comes back neither to it nor to another", async () => {
+  await using stage = await startWebhookStage();
+  const channel = await stage.channel();
+  const set = { "set-cookie": "session=secret; Path=/; Domain=127.0.0.1" };
+  await using failing = startReceiver(() => new Response(null, { status: 500, headers: set }));
+  await using taking = startReceiver(() => new Response(null, { status: 200, headers: set }));
+  for (const receiver of [failing, taking]) await stage.subscribe(receiver);
+  for (let count = 0; count < 3; count++) await stage.post(channel);
+  await failing.received(6);
+  await taking.received(3);
+  for (const request of [...failing.requests, ...taking.requests])
+    expect(request.headers.has("cookie")).toBe(false);
+});
+
+test("an environment that names proxies and trusts every certificate changes nothing", async () => {
+  await using proxy = await rawReceiver(answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+  const address = `http://127.0.0.1:${proxy.port}`;
+  const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+  await using stage = await startWebhookStage({
+    ...Object.fromEntries(names.map((name) => [name, address])),
+    NO_PROXY: "",
+    no_proxy: "",
+    NODE_TLS_REJECT_UNAUTHORIZED: "0",
+    WEBHOOKS_MAX_ATTEMPTS: "1",
+  });
+  using folder = temporaryFolder();
+  await using untrusted = await tlsReceiver(createAuthority(folder.path).issue("IP:127.0.0.1"));
+  const channel = await stage.channel();
+  await using listener = await stage.listen({ channel_ids: [channel.id] });
+  const encrypted = await stage.subscribe({ url: `https://127.0.0.1:${untrusted.port}/` });
+  await stage.post(channel);
+  expect(await listener.delivered()).toHaveLength(1);
+  await stage.drained(encrypted);
+  expect(await stage.shown(encrypted)).toMatchObject({
+    deliveries: [{ succeeded: false, error: "TLS certificate not trusted" }],
+  });
+  expect([proxy.connections(), untrusted.requests()]).toEqual([0, []]);
+});
