@@ -74,7 +74,7 @@ export function addBots(program: Command, invocation: Invocation): void {
     await invocation.inTeam(async (at) => {
       const { database, team } = at;
       const reference = await botReference(invocation, at, given);
-      const { id, name } = await getUserNamed(database.read, team.id, reference, "bot");
+      const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "bot" });
       await invocation.prompts.confirm(`Delete the bot ${name} and revoke every token of it?`);
       const bot = await database.write(async (tx) =>
         deleteBot(tx, await getUser(tx, team.id, id), invocation.actor),

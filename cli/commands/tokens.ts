@@ -80,7 +80,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
         });
         const expiresAt = options.expires === undefined ? null : Date.now() + options.expires;
         const token = await database.write(async (tx) => {
-          const user = await getUserNamed(tx, team.id, reference, kindOf(options));
+          const user = await getUserNamed(tx, team.id, reference, { type: kindOf(options) });
           return await createToken(
             tx,
             user,

@@ -93,7 +93,7 @@ function addSetRole(noun: Command, invocation: Invocation): void {
           choices: () => roles.map((value) => ({ value, label: value })),
         });
         const person = await database.write(async (tx) =>
-          setRole(tx, await getUserNamed(tx, team.id, reference), role, invocation.actor),
+          setRole(tx, await getUserNamed(tx, team.id, reference, { type: "human" }), role, invocation.actor),
         );
         invocation.output.done({
           data: person,
@@ -113,7 +113,7 @@ function addDeactivate(noun: Command, invocation: Invocation): void {
     await invocation.inTeam(async (at) => {
       const { database, team } = at;
       const reference = await personReference(invocation, at, given, { active: true });
-      const { id, name } = await getUserNamed(database.read, team.id, reference);
+      const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "human" });
       await invocation.prompts.confirm(`Deactivate ${name} and revoke every token of theirs?`);
       const person = await database.write(async (tx) =>
         deactivate(tx, await getUser(tx, team.id, id), invocation.actor),
@@ -136,9 +136,10 @@ function addReactivate(noun: Command, invocation: Invocation): void {
     await invocation.inTeam(async (at) => {
       const { database, team } = at;
       const reference = await personReference(invocation, at, given, { active: false });
-      const person = await database.write(async (tx) =>
-        reactivate(tx, await getUserNamed(tx, team.id, reference), invocation.actor),
-      );
+      const person = await database.write(async (tx) => {
+        const meant = { type: "human", preferred: "deactivated" } as const;
+        return await reactivate(tx, await getUserNamed(tx, team.id, reference, meant), invocation.actor);
+      });
       invocation.output.done({
         data: person,
         said: `${person.name} is back, in the same channels. The tokens that were revoked stay revoked.`,

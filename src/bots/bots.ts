@@ -35,13 +35,13 @@ export async function listBots(db: Reading, teamId: string): Promise<User[]> {
 /** Deletes a bot: its tokens stop with the next request, its messages stay and keep naming it. Again changes nothing. */
 export async function deleteBot(tx: Writing, bot: UserRow, actor: string): Promise<User> {
   if (bot.deactivatedAt === null) {
-    const tokensRevoked = await silence(tx, bot);
+    await silence(tx, bot, actor);
     await record(tx, {
       teamId: bot.teamId,
       actor,
       action: "bot.deleted",
       target: `bot:${bot.id}`,
-      details: { name: bot.name, tokens_revoked: tokensRevoked },
+      details: { name: bot.name },
     });
   }
   return userResource(bot);

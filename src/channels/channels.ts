@@ -56,7 +56,7 @@ export async function createChannel(
   actor = actorOf(subject),
 ): Promise<Channel> {
   const { name, visibility, topic } = checkNewChannel(input);
-  const channel = await addChannel(tx, {
+  const channel = {
     teamId: subject.teamId,
     name: name.startsWith("#") ? name.slice(1) : name,
     visibility,
@@ -64,9 +64,8 @@ export async function createChannel(
     isGeneral: false,
     members: [subject.id],
     createdBy: subject.id,
-  });
-  await recordChannel(tx, channel, "channel.created", actor);
-  return channelResource(channel);
+  };
+  return channelResource(await addChannel(tx, channel, actor));
 }
 
 /**
@@ -79,19 +78,18 @@ export async function createManagedChannel(
   { name, externalId }: { name: string; externalId: string | null },
   actor: string,
 ): Promise<ChannelRow> {
-  const channel = await addChannel(tx, {
+  const channel = {
     teamId,
     name,
-    visibility: "private",
+    visibility: "private" as const,
     topic: null,
     isGeneral: false,
     members: [],
     createdBy: null,
     isManaged: true,
     externalId,
-  });
-  await recordChannel(tx, channel, "channel.created", actor, { is_managed: true });
-  return channel;
+  };
+  return await addChannel(tx, channel, actor);
 }
 
 /**
@@ -113,7 +111,7 @@ export async function renameChannel(
 }
 
 /**
- * Adds a channel as given, without a word in the audit log; nobody is announced as having joined.
+ * Adds a channel as given; nobody is announced as having joined.
  * @throws DomainError `invalid` on `name` when its slug is taken in the team or empty.
  */
 export async function addChannel(
@@ -124,6 +122,7 @@ export async function addChannel(
       /** Given for a direct message, whose slug does not come from a name. */
       directSlug?: string;
     },
+  actor: string,
 ): Promise<ChannelRow> {
   const { members, directSlug, ...fields } = input;
   const now = Date.now();
@@ -143,6 +142,11 @@ export async function addChannel(
   };
   if (!(await insertChannel(tx, channel))) throw slugTaken(slug);
   for (const userId of members) await insertMember(tx, channel.id, userId, now);
+  const { isManaged, isDirect } = channel;
+  await recordChannel(tx, channel, "channel.created", actor, {
+    ...(isManaged && { is_managed: true }),
+    ...(isDirect && { is_direct: true }),
+  });
   return channel;
 }
 

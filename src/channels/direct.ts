@@ -1,4 +1,3 @@
-import { record } from "../audit/audit.ts";
 import type { Writing } from "../database/open.ts";
 import { invalid } from "../errors.ts";
 import type { UserRow } from "../users/store.ts";
@@ -21,22 +20,15 @@ export async function openDirect(tx: Writing, one: UserRow, other: UserRow, acto
   const [existing] = await selectChannelsNamed(tx, one.teamId, slug);
   if (existing) return channelResource(existing);
 
-  const channel = await addChannel(tx, {
+  const channel = {
     teamId: one.teamId,
     name: pair.map((user) => user.name).join(", "),
-    visibility: "private",
+    visibility: "private" as const,
     topic: null,
     isGeneral: false,
     members: pair.map((user) => user.id),
     createdBy: null,
     directSlug: slug,
-  });
-  await record(tx, {
-    teamId: one.teamId,
-    actor,
-    action: "channel.created",
-    target: `channel:${channel.id}`,
-    details: { direct: pair.map((user) => user.name) },
-  });
-  return channelResource(channel);
+  };
+  return channelResource(await addChannel(tx, channel, actor));
 }

@@ -14,6 +14,7 @@ import {
   type IncomingWebhookRow,
   insertIncomingWebhook,
   revokeWebhookRow,
+  revokeWebhookRowsOfBot,
   selectIncomingWebhooks,
   updateWebhookSecret,
 } from "./store.ts";
@@ -98,6 +99,18 @@ export async function revokeIncomingWebhook(
   if (!row) throw notFound("incoming webhook");
   await recordWebhook(tx, row, "incoming_webhook.revoked", actor);
   return { id: row.id };
+}
+
+/** Revokes every address of the bot for good, or with `channelId` the one that posts there. */
+export async function revokeWebhooksOfBot(
+  tx: Writing,
+  botId: string,
+  actor: string,
+  channelId?: string,
+): Promise<void> {
+  for (const row of await revokeWebhookRowsOfBot(tx, botId, Date.now(), channelId)) {
+    await recordWebhook(tx, row, "incoming_webhook.revoked", actor);
+  }
 }
 
 /**

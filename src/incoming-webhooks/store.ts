@@ -68,12 +68,24 @@ export async function revokeWebhookRow(
   return row;
 }
 
-/** Revokes every webhook of the bot. */
-export async function revokeWebhooksOfBot(tx: Writing, botId: string, at: number): Promise<void> {
-  await tx
+/** Revokes every webhook of the bot, or the one for one channel only; the rows as they now are. */
+export async function revokeWebhookRowsOfBot(
+  tx: Writing,
+  botId: string,
+  at: number,
+  channelId?: string,
+): Promise<IncomingWebhookRow[]> {
+  return await tx
     .update(incomingWebhooks)
     .set({ revokedAt: at })
-    .where(and(eq(incomingWebhooks.botId, botId), isNull(incomingWebhooks.revokedAt)));
+    .where(
+      and(
+        eq(incomingWebhooks.botId, botId),
+        isNull(incomingWebhooks.revokedAt),
+        channelId === undefined ? undefined : eq(incomingWebhooks.channelId, channelId),
+      ),
+    )
+    .returning();
 }
 
 /** Replaces the sealed secret; the row as it now is, or undefined when there is no such live one. */

@@ -52,15 +52,16 @@ export async function createTeam(
     input.owner === undefined
       ? undefined
       : await createPerson(tx, row.id, { name: input.owner, role: "owner" }, actor);
-  const general = await addChannel(tx, {
+  const channel = {
     teamId: row.id,
     name: "general",
-    visibility: "public",
+    visibility: "public" as const,
     topic: null,
     isGeneral: true,
     members: owner ? [owner.id] : [],
     createdBy: owner?.id ?? null,
-  });
+  };
+  const general = await addChannel(tx, channel, actor);
   return { team: teamResource(row), owner, general };
 }
 

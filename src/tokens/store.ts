@@ -76,12 +76,22 @@ export async function revokeTokenRow(
   return row;
 }
 
-/** Revokes what the user holds; how many there were. */
-export async function revokeTokensOfUser(tx: Writing, userId: string, at: number): Promise<number> {
-  const rows = await tx
+/** Revokes every token of the user, or those of one name only; the rows as they now are. */
+export async function revokeTokenRowsOfUser(
+  tx: Writing,
+  userId: string,
+  at: number,
+  name?: string,
+): Promise<TokenRow[]> {
+  return await tx
     .update(tokens)
     .set({ revokedAt: at })
-    .where(and(eq(tokens.userId, userId), isNull(tokens.revokedAt)))
-    .returning({ id: tokens.id });
-  return rows.length;
+    .where(
+      and(
+        eq(tokens.userId, userId),
+        isNull(tokens.revokedAt),
+        name === undefined ? undefined : eq(tokens.name, name),
+      ),
+    )
+    .returning();
 }

@@ -11,6 +11,7 @@ import { hashOf, isSecretText, newSecret, shownPrefix } from "./secret-text.ts";
 import {
   insertToken,
   revokeTokenRow,
+  revokeTokenRowsOfUser,
   selectTokens,
   selectUsableToken,
   type TokenRow,
@@ -107,14 +108,19 @@ export async function revokeToken(
 ): Promise<{ id: string }> {
   const row = await revokeTokenRow(tx, teamId, id.toLowerCase(), Date.now());
   if (!row) throw notFound("token");
-  await record(tx, {
-    teamId,
-    actor,
-    action: "token.revoked",
-    target: `token:${row.id}`,
-    details: { name: row.name },
-  });
+  await recordRevoked(tx, row, actor);
   return { id: row.id };
+}
+
+/** Revokes every token of the user, or with `name` those that have it: they are refused from the next request on. */
+export async function revokeTokensOfUser(
+  tx: Writing,
+  userId: string,
+  actor: string,
+  name?: string,
+): Promise<void> {
+  for (const row of await revokeTokenRowsOfUser(tx, userId, Date.now(), name))
+    await recordRevoked(tx, row, actor);
 }
 
 /**
@@ -143,6 +149,16 @@ function noteUse(db: Database, token: { id: string; lastUsedAt: number | null },
   if (token.lastUsedAt !== null && token.lastUsedAt >= minute) return;
   // A use that cannot be noted is no reason to refuse the request.
   db.write((tx) => updateLastUsed(tx, token.id, minute)).catch(() => {});
+}
+
+async function recordRevoked(tx: Writing, row: TokenRow, actor: string): Promise<void> {
+  await record(tx, {
+    teamId: row.teamId,
+    actor,
+    action: "token.revoked",
+    target: `token:${row.id}`,
+    details: { name: row.name },
+  });
 }
 
 function tokenResource(row: TokenRow, user: Token["user"]): Token {

@@ -1,9 +1,9 @@
 import { record } from "../audit/audit.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, invalid, notFound } from "../errors.ts";
-import { revokeWebhooksOfBot } from "../incoming-webhooks/store.ts";
+import { revokeWebhooksOfBot } from "../incoming-webhooks/incoming-webhooks.ts";
 import { type Role, roles, type Subject } from "../subject.ts";
-import { revokeTokensOfUser } from "../tokens/store.ts";
+import { revokeTokensOfUser } from "../tokens/tokens.ts";
 import { slugOf } from "../text.ts";
 import { checkOf } from "../validation.ts";
 import { firstProfile, noProfile, type Profile } from "./profile.ts";
@@ -81,12 +81,13 @@ export async function listPeople(db: Reading, teamId: string): Promise<Person[]>
 }
 
 /**
- * Gives a human another role.
+ * Gives a human another role; the same again changes nothing.
  * @throws DomainError `invalid` on `role`; `forbidden` when the team would be left without an owner.
  */
 export async function setRole(tx: Writing, person: UserRow, role: string, actor: string): Promise<Person> {
   refuseBot(person);
   const next = checkRole(role);
+  if (person.role === next) return personResource(person);
   if (person.role === "owner" && next !== "owner") await refuseLastOwner(tx, person);
   await updateRole(tx, person.id, next);
   await record(tx, {
@@ -107,13 +108,13 @@ export async function deactivate(tx: Writing, person: UserRow, actor: string): P
   refuseBot(person);
   if (person.deactivatedAt !== null) return personResource(person);
   if (person.role === "owner") await refuseLastOwner(tx, person);
-  const tokensRevoked = await silence(tx, person);
+  await silence(tx, person, actor);
   await record(tx, {
     teamId: person.teamId,
     actor,
     action: "user.deactivated",
     target: `user:${person.id}`,
-    details: { name: person.name, tokens_revoked: tokensRevoked },
+    details: { name: person.name },
   });
   return personResource({ ...person, deactivatedAt: Date.now() });
 }
@@ -133,30 +134,33 @@ export async function reactivate(tx: Writing, person: UserRow, actor: string): P
   return personResource({ ...person, deactivatedAt: null });
 }
 
-/** Ends what a user can do from the next request on; returns how many tokens that revoked. */
-export async function silence(tx: Writing, user: UserRow): Promise<number> {
-  const now = Date.now();
-  await updateDeactivatedAt(tx, user.id, now);
-  await revokeWebhooksOfBot(tx, user.id, now);
-  return await revokeTokensOfUser(tx, user.id, now);
+/** Ends what a user can do from the next request on; the audit log names each token and webhook that this revokes. */
+export async function silence(tx: Writing, user: UserRow, actor: string): Promise<void> {
+  await updateDeactivatedAt(tx, user.id, Date.now());
+  await revokeWebhooksOfBot(tx, user.id, actor);
+  await revokeTokensOfUser(tx, user.id, actor);
 }
 
 /**
- * The one user that a person at the command line means by an id, a name or the slug of a name; active ones come first.
+ * The one user that a person at the command line means by an id, a name or the slug of a name. Of several with one name
+ * those in the `preferred` state are meant, active without a word of it, and with `type` only bots or only people.
  * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
  */
 export async function getUserNamed(
   db: Reading,
   teamId: string,
   reference: string,
-  type?: "human" | "bot",
+  {
+    type,
+    preferred = "active",
+  }: { type?: "human" | "bot" | undefined; preferred?: "active" | "deactivated" } = {},
 ): Promise<UserRow> {
   const what = type === "bot" ? "bot" : type === "human" ? "person" : "user";
   const isWanted = (user: UserRow) => type === undefined || user.type === type;
   const exact = (await selectUsersNamed(db, teamId, reference)).filter(isWanted);
   const named = exact.length > 0 ? exact : (await usersOfSlug(db, teamId, reference)).filter(isWanted);
-  const active = named.filter((user) => user.deactivatedAt === null);
-  const meant = active.length > 0 ? active : named;
+  const inState = named.filter((user) => (user.deactivatedAt === null) === (preferred === "active"));
+  const meant = inState.length > 0 ? inState : named;
   const [only] = meant;
   if (!only) throw new DomainError("not_found", `There is no ${what} ${JSON.stringify(reference)}.`);
   if (meant.length > 1) {

@@ -105,7 +105,7 @@ test("a person is shut out with --yes and let in again, by id", async () => {
 
 test("of two people with one name, the verb means the one that it can change, and never a bot", async () => {
   const gone = await workspace.person(acme.id, "Radia");
-  await workspace.bot(acme.id, "Radia");
+  const bot = await workspace.bot(acme.id, "Radia");
   await json("users", "deactivate", "Radia", "--yes");
   const active = await workspace.person(acme.id, "Radia");
   expect(await json<Person>("users", "set-role", "Radia", "admin")).toMatchObject({ id: active.id });
@@ -117,6 +117,7 @@ test("of two people with one name, the verb means the one that it can change, an
   for (const { id } of [gone, active]) expect(ambiguous.message).toContain(id);
   for (const { id } of [gone, active]) await json("users", "deactivate", id, "--yes");
   expect((await refused("users", "reactivate", "Radia")).message).toContain(gone.id);
+  expect(await json<User>("bots", "delete", "Radia", "--yes")).toMatchObject({ id: bot.id });
 });
 
 test("a role that the person has already changes nothing", async () => {

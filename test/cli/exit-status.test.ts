@@ -113,7 +113,7 @@ describe.concurrent("no such thing exits with 3", () => {
     [["teams", "list", "--data-dir", "/nonexistent"], "no workspace"],
     [["users", "list", "--team", "nobody"], 'no team "nobody"'],
     [["teams", "rename", "nobody", "--name", "x"], 'no team "nobody"'],
-    [["users", "deactivate", "Nobody", "--yes"], 'no user "Nobody"'],
+    [["users", "deactivate", "Nobody", "--yes"], 'no person "Nobody"'],
     [["bots", "delete", "Nobody", "--yes"], 'no bot "Nobody"'],
     [["bots", "delete", "Grace Hopper", "--yes"], 'no bot "Grace Hopper"'],
     [["bots", "create", "--name", "x", "--channel", "nowhere"], 'no channel "nowhere"'],
