@@ -32,12 +32,15 @@ export async function addEmoji(
 ): Promise<CustomEmoji> {
   const name = bareName(input.name);
   if (!nameShape.test(name)) {
-    throw invalid({ name: ["The name field takes 1 to 30 characters of a-z, 0-9, _, + and -, starting with a-z or 0-9."] });
+    throw invalid({
+      name: ["The name field takes 1 to 30 characters of a-z, 0-9, _, + and -, starting with a-z or 0-9."],
+    });
   }
   if (input.image && input.image.length > imageBytesMax) {
     throw invalid({ image: [`The image must not be larger than ${imageBytesMax / 1024} KiB.`] });
   }
-  if (input.image && !isImage(input.image)) throw invalid({ image: ["The image must be a PNG, GIF, JPEG or WebP file."] });
+  if (input.image && !isImage(input.image))
+    throw invalid({ image: ["The image must be a PNG, GIF, JPEG or WebP file."] });
 
   const row = { teamId, name, image: input.image ? Buffer.from(input.image) : null, createdAt: Date.now() };
   if (!(await insertEmoji(tx, row))) throw invalid({ name: [`There is an emoji :${name}: already.`] });
@@ -54,16 +57,20 @@ export async function removeEmoji(
   teamId: string,
   reference: string,
   actor: string,
-): Promise<{ name: string }> {
+): Promise<CustomEmoji> {
   const name = bareName(reference);
-  if (!(await deleteEmoji(tx, teamId, name))) throw new DomainError("not_found", `There is no emoji :${name}:.`);
+  const row = await deleteEmoji(tx, teamId, name);
+  if (!row) throw new DomainError("not_found", `There is no emoji :${name}:.`);
   await record(tx, { teamId, actor, action: "emoji.removed", target: `emoji:${name}` });
-  return { name };
+  return { name, created_at: timestamp(row.createdAt) };
 }
 
 /** The team's own emoji by name. */
 export async function listEmoji(db: Reading, teamId: string): Promise<CustomEmoji[]> {
-  return (await selectEmoji(db, teamId)).map(({ name, createdAt }) => ({ name, created_at: timestamp(createdAt) }));
+  return (await selectEmoji(db, teamId)).map(({ name, createdAt }) => ({
+    name,
+    created_at: timestamp(createdAt),
+  }));
 }
 
 /** The name between the colons of a `:shortcode:`, or undefined when the text is none. */

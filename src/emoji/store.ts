@@ -6,17 +6,25 @@ type CustomEmojiRow = typeof customEmoji.$inferSelect;
 
 /** Adds the emoji unless its name is taken in the team; whether it did. */
 export async function insertEmoji(tx: Writing, row: CustomEmojiRow): Promise<boolean> {
-  const added = await tx.insert(customEmoji).values(row).onConflictDoNothing().returning({ name: customEmoji.name });
+  const added = await tx
+    .insert(customEmoji)
+    .values(row)
+    .onConflictDoNothing()
+    .returning({ name: customEmoji.name });
   return added.length > 0;
 }
 
-/** Removes the emoji; whether there was one. */
-export async function deleteEmoji(tx: Writing, teamId: string, name: string): Promise<boolean> {
-  const gone = await tx
+/** Removes the emoji; the row as it was, or undefined when there was none. */
+export async function deleteEmoji(
+  tx: Writing,
+  teamId: string,
+  name: string,
+): Promise<CustomEmojiRow | undefined> {
+  const [row] = await tx
     .delete(customEmoji)
     .where(and(eq(customEmoji.teamId, teamId), eq(customEmoji.name, name)))
-    .returning({ name: customEmoji.name });
-  return gone.length > 0;
+    .returning();
+  return row;
 }
 
 export async function hasEmoji(db: Reading, teamId: string, name: string): Promise<boolean> {
@@ -27,7 +35,10 @@ export async function hasEmoji(db: Reading, teamId: string, name: string): Promi
   return rows.length > 0;
 }
 
-export async function selectEmoji(db: Reading, teamId: string): Promise<Array<{ name: string; createdAt: number }>> {
+export async function selectEmoji(
+  db: Reading,
+  teamId: string,
+): Promise<Array<{ name: string; createdAt: number }>> {
   return await db
     .select({ name: customEmoji.name, createdAt: customEmoji.createdAt })
     .from(customEmoji)
