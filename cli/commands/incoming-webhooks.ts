@@ -71,7 +71,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
       await invocation.inTeam(async (at) => {
         const { database, team } = at;
         const botNamed = await botReference(invocation, at, options.bot, "--bot BOT");
-        const { id: botId } = await getUserNamed(database.read, team.id, botNamed, "bot");
+        const { id: botId } = await getUserNamed(database.read, team.id, botNamed, { type: "bot" });
         const channelNamed = await channelOf(invocation, at, botId, options.channel);
         const { vault } = outgoing(invocation);
         const { token, ...made } = await database.write(async (tx) => {

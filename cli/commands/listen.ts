@@ -63,7 +63,7 @@ function subscribingHint(url: string): string[] {
     "  WEBHOOKS_BLOCK_PRIVATE_URLS=false parley webhooks create --name Local \\",
     `    --event message.created --url ${url}`,
     "",
-    "The server needs WEBHOOKS_BLOCK_PRIVATE_URLS=false too, to deliver to this machine.",
+    "The server needs the same setting, to deliver to this machine.",
     "",
   ];
 }
@@ -89,9 +89,9 @@ async function receive({ output }: Invocation, options: ListenOptions, request: 
 }
 
 function verdict(secret: string | undefined, header: string | null, body: Uint8Array): string {
-  if (secret === undefined) return "not verified: no --secret given";
+  if (secret === undefined) return "not verified, no --secret was given";
   const verified = verifyDeliverySignature(header, body, secret, Date.now() / 1000);
-  return verified.ok ? "valid" : `refused: ${verified.reason}`;
+  return verified.ok ? "valid" : `refused, ${verified.reason}`;
 }
 
 function pretty(body: string): string[] {

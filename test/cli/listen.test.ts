@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import { deliverySignature } from "../../src/deliveries/signature.ts";
+import { keys, onTerminal, runRefused, startServing } from "../support/cli.ts";
+
+const secret = "whsec_of_the_test";
+
+/** Sends what looks like a delivery, signed with the secret or not at all, and returns the status of the answer. */
+async function deliver(url: string, body: string, signedWith?: string): Promise<number> {
+  const signature = deliverySignature([signedWith ?? ""], Math.floor(Date.now() / 1000), body);
+  const headers = {
+    "x-service-event": "message.created",
+    "x-service-delivery": "0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f",
+    ...(signedWith !== undefined && { "x-service-signature": signature }),
+  };
+  return (await fetch(url, { method: "POST", body, headers })).status;
+}
+
+test("listen prints what comes, says whether the signature is valid, and ends well with Ctrl-C", async () => {
+  await using screen = onTerminal("/nonexistent", ["listen", "--port", "0", "--secret", secret]);
+  await screen.shows("Listening at http://localhost:");
+  await screen.shows("Stop it with Ctrl-C.");
+  const [url = ""] = /http:\/\/localhost:\d+\//.exec(screen.text) ?? [];
+
+  expect(await deliver(url, '{"data":{"body":"hi \\u001b[31m"}}', secret)).toBe(200);
+  await screen.shows("message.created  0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f");
+  await screen.shows("signature: valid");
+  await screen.shows('    "body": "hi \\u001b[31m"');
+  expect(await deliver(url, "no JSON \u001b[31m", "whsec_of_another")).toBe(200);
+  await screen.shows("signature: refused, mismatch");
+  await screen.shows("no JSON \\u{1b}[31m");
+  expect(await deliver(url, "{}")).toBe(200);
+  await screen.shows("signature: refused, missing");
+  for (const line of screen.text.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
+  screen.type(keys.interrupt);
+  expect(await screen.ended()).toBe(0);
+});
+
+test("listen answers with the status that it is told, and without a secret says how to get one", async () => {
+  await using screen = onTerminal("/nonexistent", ["listen", "--port", "0", "--status", "503"]);
+  await screen.shows("parley webhooks create --name Local");
+  await screen.shows("needs the same setting");
+  const [url = ""] = /http:\/\/localhost:\d+\//.exec(screen.text) ?? [];
+  expect(await deliver(url, "{}", secret)).toBe(503);
+  await screen.shows("signature: not verified");
+  for (const line of screen.text.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
+  screen.type(keys.interrupt);
+  expect(await screen.ended()).toBe(0);
+});
+
+test("listen for a program says where it listens in one JSON document, and ends well with SIGTERM", async () => {
+  await using listening = startServing("/nonexistent", ["listen", "--port", "0", "--json"]);
+  const { data } = JSON.parse(await listening.firstLine()) as { data: { url: string } };
+  expect(await deliver(data.url, "{}")).toBe(200);
+  const { port } = new URL(data.url);
+  const taken = await runRefused("/nonexistent", ["listen", "--port", port]);
+  expect(taken).toEqual({
+    status: 1,
+    message: expect.stringContaining(`Port ${port} is taken`) as unknown as string,
+  });
+  expect(await listening.stop()).toEqual({ status: 0, rest: "" });
+});
