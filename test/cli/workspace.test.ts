@@ -89,6 +89,7 @@ describe("parley init", () => {
     const login = Bun.spawnSync(["id", "-un"]).stdout.toString().trim();
     const entries = await runJson<AuditEntry[]>(folder.path, ["audit", "list"]);
     expect(entries.map(({ action, actor }) => [action, actor])).toEqual([
+      ["channel.created", `cli:${login}`],
       ["user.created", `cli:${login}`],
       ["team.created", `cli:${login}`],
     ]);
