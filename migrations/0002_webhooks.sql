@@ -42,6 +42,7 @@ CREATE TABLE subscriptions (
   created_at            integer NOT NULL
 ) STRICT;
 CREATE INDEX subscriptions_by_team ON subscriptions (team_id, created_at) WHERE deleted_at IS NULL;
+CREATE INDEX subscriptions_deleted ON subscriptions (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- What each active subscription wants, one row for each event type and channel; '' stands for every channel. An event
 -- finds its subscriptions by two look-ups, however many others there are.
@@ -93,3 +94,4 @@ CREATE TABLE attempts (
 ) STRICT;
 CREATE INDEX attempts_by_subscription ON attempts (subscription_id, seq);
 CREATE INDEX attempts_by_event ON attempts (event_id);
+CREATE INDEX attempts_by_age ON attempts (created_at);

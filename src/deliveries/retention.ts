@@ -1,21 +1,26 @@
-import type { Database, Writing } from "../database/open.ts";
-import { deleteEvents, selectOldEvents } from "../events/store.ts";
+import type { Database, Reading, Writing } from "../database/open.ts";
+import { deleteEvents, selectEventIds } from "../events/store.ts";
 import { deleteJobs, selectQueuedEventIds } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
-import { selectDeletedSubscriptionIds } from "../subscriptions/store.ts";
-import { deleteAttempts, selectLoggedEventIds, selectOldestAttempts } from "./store.ts";
+import {
+  deleteSubscriptions,
+  selectDeletedSubscriptionIds,
+  selectForgottenSubscriptionIds,
+} from "../subscriptions/store.ts";
+import { deleteAttemptsBefore, selectLoggedEventIds } from "./store.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** So many rows go in one write: a few milliseconds, so that nobody who writes has to wait for longer. */
-const rowsPerWrite = 200;
+/** So many rows go in one step: a few milliseconds, so that nobody who writes has to wait for longer. */
+const rowsPerStep = 200;
 
-/** After each write it rests for so many times as long as that took: writers come first. */
+/** After each step it rests for so many times as long as that took: writers come first. */
 const restFactor = 3;
 
 /**
- * Deletes what is past its time: attempts older than the given days, oldest first, then the events that no attempt and
- * no job refers to any more, and what was left waiting for deleted subscriptions. 0 days keeps every attempt.
+ * Deletes what is past its time: what was left waiting for deleted subscriptions, attempts older than the given days,
+ * the events that no attempt and no job refers to any more, and the deleted subscriptions of which nothing tells any
+ * more, with their secrets. 0 days keep every attempt, and with them what they refer to.
  */
 export class Retention {
   readonly #database: Database;
@@ -47,61 +52,78 @@ export class Retention {
   /** One run over everything. */
   async sweep(now = Date.now()): Promise<void> {
     const jobs = await this.#dropJobsOfDeleted();
-    if (this.#days === 0) return this.#log.info({ jobs }, "retention.swept");
-    const cutoff = now - this.#days * dayMs;
-    const attempts = await this.#repeat((tx) => deleteOldAttempts(tx, cutoff));
-    const events = await this.#dropEvents(cutoff);
-    this.#log.info({ jobs, attempts, events }, "retention.swept");
+    const attempts = this.#days === 0 ? 0 : await this.#dropAttempts(now - this.#days * dayMs);
+    const events = await this.#dropEvents();
+    // A day later nothing that was under way for one can still be written down.
+    const subscriptions = await this.#dropSubscriptions(now - dayMs);
+    this.#log.info({ jobs, attempts, events, subscriptions }, "retention.swept");
   }
 
   async #dropJobsOfDeleted(): Promise<number> {
     let dropped = 0;
     for (const id of await selectDeletedSubscriptionIds(this.#database.read)) {
-      dropped += await this.#repeat((tx) => deleteJobs(tx, id, rowsPerWrite));
+      dropped += await this.#repeat((tx) => deleteJobs(tx, id, rowsPerStep));
     }
     return dropped;
   }
 
-  async #dropEvents(cutoff: number): Promise<number> {
-    // An event that must stay, for a job that waits, is passed over for good: the place moves on behind it.
-    let place = 0;
+  async #dropAttempts(before: number): Promise<number> {
+    return await this.#repeat((tx) => deleteAttemptsBefore(tx, before, rowsPerStep));
+  }
+
+  /** Goes through all events once: which of them are needed does not show in their age. */
+  async #dropEvents(): Promise<number> {
     let dropped = 0;
-    await this.#repeat(async (tx) => {
-      const old = await selectOldEvents(tx, { after: place, before: cutoff, limit: rowsPerWrite });
-      place = old.at(-1)?.seq ?? place;
-      const ids = old.map(({ id }) => id);
-      const needed = new Set([
-        ...(await selectLoggedEventIds(tx, ids)),
-        ...(await selectQueuedEventIds(tx, ids)),
-      ]);
-      const doomed = ids.filter((id) => !needed.has(id));
-      await deleteEvents(tx, doomed);
-      dropped += doomed.length;
-      return old.length;
-    });
+    let place: number | undefined = 0;
+    while (place !== undefined && !this.#isStopped) {
+      const after: number = place;
+      place = await this.#paced(async () => {
+        const page = await selectEventIds(this.#database.read, { after, limit: rowsPerStep });
+        const ids = page.map(({ id }) => id);
+        if ((await unneeded(this.#database.read, ids)).length > 0) {
+          dropped += await this.#database.write(async (tx) => {
+            const doomed = await unneeded(tx, ids);
+            await deleteEvents(tx, doomed);
+            return doomed.length;
+          });
+        }
+        return page.at(-1)?.seq;
+      });
+    }
     return dropped;
   }
 
-  /** Writes until a write finds less than a whole batch to do; returns how many rows that came to. */
+  async #dropSubscriptions(before: number): Promise<number> {
+    return await this.#repeat(async (tx) => {
+      const ids = await selectForgottenSubscriptionIds(tx, before, rowsPerStep);
+      await deleteSubscriptions(tx, ids);
+      return ids.length;
+    });
+  }
+
+  /** Writes until a write finds less than a whole step to do; returns how many rows that came to. */
   async #repeat(step: (tx: Writing) => Promise<number>): Promise<number> {
     let total = 0;
-    for (let rows = rowsPerWrite; rows === rowsPerWrite && !this.#isStopped;) {
-      const startedAt = performance.now();
-      rows = await this.#database.write(step);
+    for (let rows = rowsPerStep; rows === rowsPerStep && !this.#isStopped;) {
+      rows = await this.#paced(() => this.#database.write(step));
       total += rows;
-      await Bun.sleep((performance.now() - startedAt) * restFactor);
     }
     return total;
   }
+
+  async #paced<Result>(step: () => Promise<Result>): Promise<Result> {
+    const startedAt = performance.now();
+    const result = await step();
+    await Bun.sleep((performance.now() - startedAt) * restFactor);
+    return result;
+  }
 }
 
-async function deleteOldAttempts(tx: Writing, cutoff: number): Promise<number> {
-  // The log is in the order of time, so the old ones are at its front: but for a clock that was wrong for a while.
-  const oldest = await selectOldestAttempts(tx, rowsPerWrite);
-  const old = oldest.filter(({ createdAt }) => createdAt < cutoff);
-  await deleteAttempts(
-    tx,
-    old.map(({ seq }) => seq),
-  );
-  return old.length;
+/** Those of the events that no attempt and no job refers to. */
+async function unneeded(db: Reading, ids: string[]): Promise<string[]> {
+  const needed = new Set([
+    ...(await selectLoggedEventIds(db, ids)),
+    ...(await selectQueuedEventIds(db, ids)),
+  ]);
+  return ids.filter((id) => !needed.has(id));
 }

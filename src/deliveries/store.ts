@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, sql } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
@@ -86,18 +86,18 @@ export async function selectAttempt(db: Reading, teamId: string, id: string) {
   return row;
 }
 
-/** The log's oldest attempts, at most `limit`. */
-export async function selectOldestAttempts(db: Reading, limit: number) {
-  return await db
-    .select({ seq: attempts.seq, createdAt: attempts.createdAt })
+/** Deletes at most `limit` attempts from before the time; how many it did. */
+export async function deleteAttemptsBefore(tx: Writing, before: number, limit: number): Promise<number> {
+  const doomed = tx
+    .select({ seq: attempts.seq })
     .from(attempts)
-    .orderBy(asc(attempts.seq))
+    .where(lt(attempts.createdAt, before))
     .limit(limit);
-}
-
-/** Deletes the attempts at these places in the log. */
-export async function deleteAttempts(tx: Writing, seqs: number[]): Promise<void> {
-  await tx.delete(attempts).where(inArray(attempts.seq, seqs));
+  const gone = await tx
+    .delete(attempts)
+    .where(sql`${attempts.seq} in ${doomed}`)
+    .returning({ seq: attempts.seq });
+  return gone.length;
 }
 
 /** Which of the events an attempt in the log still tells of. */

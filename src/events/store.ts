@@ -60,18 +60,17 @@ export async function selectEvent(db: Reading, id: string) {
   return row;
 }
 
-/** The oldest events from before a time, after the given place, in their order. */
-export async function selectOldEvents(
+/** The events after the given place, in their order. */
+export async function selectEventIds(
   db: Reading,
-  { after, before, limit }: { after: number; before: number; limit: number },
+  { after, limit }: { after: number; limit: number },
 ): Promise<Array<{ seq: number; id: string }>> {
-  const rows = await db
-    .select({ seq: events.seq, id: events.id, createdAt: events.createdAt })
+  return await db
+    .select({ seq: events.seq, id: events.id })
     .from(events)
     .where(gt(events.seq, after))
     .orderBy(asc(events.seq))
     .limit(limit);
-  return rows.filter(({ createdAt }) => createdAt < before);
 }
 
 export async function deleteEvents(tx: Writing, ids: string[]): Promise<void> {

@@ -1,7 +1,7 @@
-import { and, desc, eq, exists, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
-import { jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
+import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
@@ -57,6 +57,28 @@ export async function selectDeletedSubscriptionIds(db: Reading): Promise<string[
     .from(subscriptions)
     .where(and(isNotNull(subscriptions.deletedAt), hasJobs(db)));
   return rows.map(({ id }) => id);
+}
+
+/** At most `limit` of those that were deleted before the time and that no job and no attempt refers to any more. */
+export async function selectForgottenSubscriptionIds(
+  db: Reading,
+  before: number,
+  limit: number,
+): Promise<string[]> {
+  const logged = db
+    .select({ seq: attempts.seq })
+    .from(attempts)
+    .where(eq(attempts.subscriptionId, subscriptions.id));
+  const rows = await db
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(and(lt(subscriptions.deletedAt, before), not(hasJobs(db)), notExists(logged)))
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
+export async function deleteSubscriptions(tx: Writing, ids: string[]): Promise<void> {
+  await tx.delete(subscriptions).where(inArray(subscriptions.id, ids));
 }
 
 function hasJobs(db: Reading) {

@@ -2,24 +2,28 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { until } from "../support/conditions.ts";
-import { startReceiver, statuses } from "../support/receiver.ts";
+import { hang, startReceiver, statuses } from "../support/receiver.ts";
 import { startWebhookStage, type WebhookStage } from "./webhook-stage.ts";
 
 const dayMs = 86_400_000;
+
+type Table = "attempts" | "events" | "jobs" | "subscriptions";
 
 /** The tables of the delivery log, opened beside everything else: time passes here by changing what they hold. */
 function openTables(stage: WebhookStage) {
   const file = new SqliteFile(join(stage.dataDir, "parley.db"));
   file.run("PRAGMA busy_timeout = 5000");
-  const count = (table: "attempts" | "events" | "jobs") =>
+  const count = (table: Table) =>
     file.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
   return {
     count: () => ({ attempts: count("attempts"), events: count("events"), jobs: count("jobs") }),
+    subscriptions: () => count("subscriptions"),
     /** Lets so many days pass over all that is there. */
     age: (days: number) => {
       for (const table of ["attempts", "events"]) {
         file.run(`UPDATE ${table} SET created_at = created_at - ?`, [days * dayMs]);
       }
+      file.run("UPDATE subscriptions SET deleted_at = deleted_at - ?", [days * dayMs]);
     },
     /** Copies the attempts until there are so many, oldest first. */
     multiply: (rows: number) => {
@@ -75,6 +79,60 @@ describe("when the server starts", () => {
     tables.age(36_500);
     await restartAndSweep(stage, "0");
     expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
+  });
+
+  test("0 days keep nothing that waits for a deleted subscription, and no event that the log does not tell of", async () => {
+    await using stage = await startWebhookStage({ WEBHOOKS_DELIVERY_RETENTION_DAYS: "0" });
+    await using kept = await stage.listen({ events: ["message.created"] });
+    await using deleted = await stage.listen({ events: ["message.updated"] }, hang);
+    using tables = openTables(stage);
+    const { id } = await stage.post(stage.team.general);
+    await stage.drained(kept.subscription);
+    await stage.api.patch(`/channels/${stage.team.general.id}/messages/${id}`, { body: "edited" });
+    await deleted.receiver.nth(1);
+    await stage.api.del(`/webhooks/${deleted.subscription.id}`);
+    await stage.server.kill9();
+    expect(tables.count()).toEqual({ attempts: 1, events: 2, jobs: 1 });
+
+    await stage.server.start();
+    const swept = await stage.server.logLine((line) => line.msg === "retention.swept" && line.jobs === 1);
+    expect(swept).toMatchObject({ attempts: 0, events: 1 });
+    expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
+  });
+
+  test("a deleted subscription goes with its secret as soon as the log tells nothing of it", async () => {
+    await using stage = await startWebhookStage();
+    await using kept = await stage.listen({ events: ["message.created"] });
+    await using logged = await stage.listen({ events: ["message.created"] });
+    await using unused = await stage.listen({ events: ["message.deleted"] });
+    using tables = openTables(stage);
+    await stage.post(stage.team.general);
+    for (const { subscription } of [kept, logged]) await stage.drained(subscription);
+    for (const { subscription } of [logged, unused]) await stage.api.del(`/webhooks/${subscription.id}`);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ subscriptions: 0 });
+    tables.age(2);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 0, subscriptions: 1 });
+    tables.age(29);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 2, subscriptions: 1 });
+    expect(tables.subscriptions()).toBe(1);
+    expect(await stage.shown(kept.subscription)).toMatchObject({
+      id: kept.subscription.id,
+      status: "active",
+    });
+  });
+
+  test("an attempt from a clock that ran ahead keeps none of those behind it", async () => {
+    await using stage = await startWebhookStage();
+    await using listener = await stage.listen({ events: ["message.created"] });
+    using tables = openTables(stage);
+    await stage.post(stage.team.general);
+    await stage.drained(listener.subscription);
+    tables.multiply(300);
+    tables.age(31);
+    using file = new SqliteFile(join(stage.dataDir, "parley.db"));
+    file.run("UPDATE attempts SET created_at = ? WHERE seq <= 250", [Date.now() + 365 * dayMs]);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 50 });
+    expect(tables.count()).toEqual({ attempts: 250, events: 1, jobs: 0 });
   });
 
   test("an event that still waits to go somewhere stays, however old, and goes there", async () => {
