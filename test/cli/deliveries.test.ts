@@ -37,9 +37,9 @@ afterAll(async () => {
 
 const json = <Data>(...args: string[]) => runJson<Data>(stage.dataDir, args);
 
-/** Posts a message that the receiver answers with this response, and returns the attempt that told it. */
-async function deliver(answer: Response): Promise<Listed> {
-  receiver.answer = () => answer.clone();
+/** Posts a message that the receiver answers like this, and returns the attempt that told it. */
+async function deliver(status: number, answer: string | null = null): Promise<Listed> {
+  receiver.answer = () => new Response(answer, { status });
   await stage.post(channel);
   await stage.drained(subscription);
   const [attempt] = await json<Listed[]>("deliveries", "list", "--limit", "1");
@@ -85,9 +85,7 @@ test("attempts are listed newest first, all or the failed ones, of all subscript
 });
 
 test("an attempt is shown with what was sent, without its signature, and the start of the answer", async () => {
-  const attempt = await deliver(
-    new Response(`no\r\n\u001b]0;title\u0007${"x".repeat(2000)}`, { status: 400 }),
-  );
+  const attempt = await deliver(400, `no\r\n\u001b]0;title\u0007${"x".repeat(2000)}`);
   const request = receiver.requests.at(-1);
   const shown = await json<AttemptShown>("deliveries", "show", attempt.id);
   const { webhook_id, ...listed } = attempt;
@@ -110,7 +108,7 @@ test("an attempt is shown with what was sent, without its signature, and the sta
 });
 
 test("a replay sends the same once more and is told from the first attempt, in the log too", async () => {
-  const attempt = await deliver(new Response(null, { status: 500 }));
+  const attempt = await deliver(500);
   const first = receiver.requests.at(-1);
   const failing = await run(stage.dataDir, ["deliveries", "replay", attempt.id, "--json"]);
   expect(failing.status).toBe(1);
@@ -141,7 +139,7 @@ test("a replay sends the same once more and is told from the first attempt, in t
 });
 
 test("on a terminal the attempt is chosen among the latest", async () => {
-  await deliver(new Response(null, { status: 418 }));
+  await deliver(418);
   await using screen = onTerminal(stage.dataDir, ["deliveries", "show"]);
   await screen.shows("Which attempt?");
   await screen.shows("message.created, failed 418");
@@ -156,9 +154,9 @@ test("on a terminal new attempts appear until Ctrl-C, which is a good end", asyn
   await using screen = onTerminal(stage.dataDir, ["deliveries", "list", "--follow", "--limit", "1"]);
   await screen.shows("Following. Stop it with Ctrl-C.");
   await screen.shows(":");
-  const failed = await deliver(new Response(null, { status: 402 }));
+  const failed = await deliver(402);
   await screen.shows(`failed 402  ${failed.id}`);
-  const succeeded = await deliver(new Response(null, { status: 204 }));
+  const succeeded = await deliver(204);
   await screen.shows(`ok 204      ${succeeded.id}`);
   expect(screen.text.split(failed.id)).toHaveLength(2);
   for (const line of screen.text.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
@@ -167,7 +165,7 @@ test("on a terminal new attempts appear until Ctrl-C, which is a good end", asyn
 });
 
 test("following into a pipe ends with SIGTERM, or when nobody reads any more", async () => {
-  const attempt = await deliver(new Response(null, { status: 204 }));
+  const attempt = await deliver(204);
   const args = ["deliveries", "list", "--follow", "--limit", "1", "--webhook", "Logged"];
   await using following = startServing(stage.dataDir, args);
   expect(await following.firstLine()).toContain(attempt.id);
@@ -182,12 +180,12 @@ test("following into a pipe ends with SIGTERM, or when nobody reads any more", a
   });
   const { value } = await shell.stdout.getReader().read();
   expect(new TextDecoder().decode(value)).toContain(attempt.id);
-  await deliver(new Response(null, { status: 204 }));
+  await deliver(204);
   expect(await shell.exited).toBe(0);
 });
 
 test("without a server, a replay is sent all the same, and the log is read", async () => {
-  const attempt = await deliver(new Response(null, { status: 500 }));
+  const attempt = await deliver(500);
   await stage.stop();
   receiver.answer = () => new Response(null, { status: 204 });
   const before = receiver.requests.length;

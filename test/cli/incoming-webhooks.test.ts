@@ -20,9 +20,8 @@ const tokenOf = (url: string) => url.split("/").at(-1) ?? "";
 test("an address takes messages from its creation to its revocation, and is shown once", async () => {
   const channel = await stage.channel("private");
   const bot = await stage.bot(channel);
-  const made = await json<Made>(
-    ...["incoming-webhooks", "create", "--bot", bot.name, "--channel", channel.slug, "--name", "builds"],
-  );
+  const create = ["incoming-webhooks", "create", "--bot", bot.name, "--channel", channel.slug];
+  const made = await json<Made>(...create, "--name", "builds");
   const { url, secret, ...listed } = made;
   expect(listed).toEqual({
     id: expect.any(String) as unknown as string,

@@ -36,9 +36,8 @@ const json = <Data>(...args: string[]) => runJson<Data>(stage.dataDir, args);
 
 /** Subscribes to messages with the command, and with what `more` says. */
 async function create(name: string, url: string, ...more: string[]): Promise<Subscribed> {
-  return await json<Subscribed>(
-    ...["webhooks", "create", "--name", name, "--url", url, "--event", "message.created", ...more],
-  );
+  const needed = ["--name", name, "--url", url, "--event", "message.created"];
+  return await json<Subscribed>("webhooks", "create", ...needed, ...more);
 }
 
 /** What was done to the subscription, oldest first, by whom. */
@@ -81,10 +80,8 @@ test("a subscription is created for channels that are named, shown by name and l
   await stage.post(channel);
   await stage.post(await stage.channel());
   await stage.post(stage.team.general);
-  const [first, second] = (await receiver.received(2)).map(envelopeOf);
-  expect([first?.data.channel_id, second?.data.channel_id].toSorted()).toEqual(
-    [channel.id, stage.team.general.id].toSorted(),
-  );
+  const heard = (await receiver.received(2)).map((request) => envelopeOf(request).data.channel_id);
+  expect(new Set(heard)).toEqual(new Set([channel.id, stage.team.general.id]));
 });
 
 test("a ping is signed, prints the answer, is no delivery, and fails with the receiver", async () => {
