@@ -1,3 +1,4 @@
+import type { ChannelRow } from "../channels/store.ts";
 import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { shortcodeName } from "../emoji/emoji.ts";
@@ -17,10 +18,13 @@ import { deleteReaction, insertReaction } from "./store.ts";
 /** How long the emoji segment of the path may be, in code points after decoding (specification part 8). */
 const emojiLengthMax = 32;
 
+/** How many different emoji one message may have: each is part of every answer that shows the message. */
+export const emojiOfMessageMax = 50;
+
 /**
  * Makes sure that the subject's reaction is on the message; again changes nothing (specification part 4, reactions).
  * @throws DomainError `not_found`; `forbidden` where the subject may not write; `invalid` on `emoji` for what is not
- *   one emoji or an emoji of the team, and for a message that takes no reactions.
+ *   one emoji or an emoji of the team, for one more than a message may have, and for a message that takes no reactions.
  */
 export async function addReaction(
   tx: Writing,
@@ -29,21 +33,22 @@ export async function addReaction(
   messageId: string,
   text: string,
 ): Promise<void> {
-  const seen = await getSeenChannel(tx, subject, channelId);
-  const { message } = await getMessageIn(tx, seen.channel.id, messageId);
-  requireWritable(seen);
+  const { channel, message } = await getPlace(tx, subject, channelId, messageId);
   if (message.deletedAt !== null) throw unfit("A deleted message cannot be reacted to.");
   if (message.type !== "standard") throw unfit("A system notice cannot be reacted to.");
-  if (!isWithin(text, emojiLengthMax)) throw unfit(`The emoji must not be longer than ${emojiLengthMax} characters.`);
+  if (!isWithin(text, emojiLengthMax))
+    throw unfit(`The emoji must not be longer than ${emojiLengthMax} characters.`);
   const emoji = await findEmoji(tx, subject.teamId, text);
-  if (emoji === undefined) throw unfit("The emoji must be one emoji, or the :name: of an emoji of this workspace.");
+  if (emoji === undefined)
+    throw unfit("The emoji must be one emoji, or the :name: of an emoji of this workspace.");
+  if (isFullFor(message, emoji)) throw unfit(`A message takes ${emojiOfMessageMax} different emoji at most.`);
 
   const reaction = { messageId: message.id, emoji, userId: subject.id };
   if (!(await insertReaction(tx, reaction, Date.now()))) return;
   await updateReactions(tx, message.id, JSON.stringify(withOneMore(message, emoji)));
-  await emit(tx, seen.channel, {
+  await emit(tx, channel, {
     type: "reaction.added",
-    data: { channel_id: seen.channel.id, message_id: message.id, emoji, user: userResource(subject) },
+    data: { channel_id: channel.id, message_id: message.id, emoji, user: userResource(subject) },
   });
 }
 
@@ -58,9 +63,7 @@ export async function removeReaction(
   messageId: string,
   text: string,
 ): Promise<void> {
-  const seen = await getSeenChannel(tx, subject, channelId);
-  const { message } = await getMessageIn(tx, seen.channel.id, messageId);
-  requireWritable(seen);
+  const { message } = await getPlace(tx, subject, channelId, messageId);
   if (message.deletedAt !== null) return;
   // A shortcode is taken as it is: its emoji may have left the workspace since.
   const emoji = shortcodeName(text) === undefined ? canonicalEmoji(text) : text;
@@ -70,10 +73,28 @@ export async function removeReaction(
   await updateReactions(tx, message.id, JSON.stringify(withOneLess(message, emoji)));
 }
 
+/** The message and its channel, which the subject may write in. */
+async function getPlace(
+  db: Reading,
+  subject: Subject,
+  channelId: string,
+  messageId: string,
+): Promise<{ channel: ChannelRow; message: MessageRow }> {
+  const seen = await getSeenChannel(db, subject, channelId);
+  const { message } = await getMessageIn(db, seen.channel.id, messageId);
+  requireWritable(seen);
+  return { channel: seen.channel, message };
+}
+
 async function findEmoji(db: Reading, teamId: string, text: string): Promise<string | undefined> {
   const name = shortcodeName(text);
   if (name === undefined) return canonicalEmoji(text);
   return (await hasEmoji(db, teamId, name)) ? text : undefined;
+}
+
+function isFullFor(message: MessageRow, emoji: string): boolean {
+  const summary = reactionsOf(message);
+  return summary.length >= emojiOfMessageMax && !summary.some((reaction) => reaction.emoji === emoji);
 }
 
 function withOneMore(message: MessageRow, emoji: string): ReactionSummary[] {

@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import type { ApiContext } from "../http/api.ts";
 import { nothing, refusals, refusalsOfParameter } from "../http/contract.ts";
-import { addReaction, removeReaction } from "./reactions.ts";
+import { addReaction, emojiOfMessageMax, removeReaction } from "./reactions.ts";
 
 /** `/channels/{channel}/messages/{message}/reactions/{emoji}` (specification part 4, reactions). */
 export function reactionRoutes({ database, authentication }: ApiContext) {
@@ -19,7 +19,7 @@ export function reactionRoutes({ database, authentication }: ApiContext) {
         detail: {
           operationId: "addReaction",
           summary: "Add a reaction",
-          description: "Adding it again changes nothing.",
+          description: `Adding it again changes nothing. A message takes ${emojiOfMessageMax} different emoji at most; those that it has can always be added to.`,
         },
         response: { 204: nothing, ...refusalsOfParameter },
       },

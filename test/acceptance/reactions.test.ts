@@ -86,6 +86,22 @@ describe("reactions", () => {
     expect(await reactions()).toEqual([{ emoji: "👏", count: 10 }]);
   });
 
+  test("are of fifty emoji at most on one message, which can be added to and make room for another", async () => {
+    const emoji = Array.from({ length: 51 }, (_, number) => String.fromCodePoint(0x1f600 + number));
+    const last = emoji.pop() ?? "";
+    for (const one of emoji) expect((await put(bot, one)).status).toBe(204);
+    const { status, json } = await put(member, last);
+    expect(status).toBe(422);
+    expect(json.errors).toEqual({ emoji: [expect.stringContaining("50 different emoji")] });
+    expect((await put(bot, emoji[0] ?? "")).status).toBe(204);
+    expect((await put(member, emoji[49] ?? "")).status).toBe(204);
+    expect((await reactions()).at(-1)).toEqual({ emoji: emoji[49] ?? "", count: 2 });
+
+    await del(bot, emoji[0] ?? "");
+    expect((await put(member, last)).status).toBe(204);
+    expect(await reactions()).toHaveLength(50);
+  });
+
   test("leave edited_at alone", async () => {
     await put(member, "👍");
     const { json } = await bot.get<{ data: Message }>(message);
