@@ -55,10 +55,10 @@ export async function createChannel(
   input: unknown,
   actor = actorOf(subject),
 ): Promise<Channel> {
-  const { name, visibility, topic } = checkNewChannel(input);
+  const { name, visibility, topic } = checkNewChannel(withoutSign(input));
   const channel = {
     teamId: subject.teamId,
-    name: name.startsWith("#") ? name.slice(1) : name,
+    name,
     visibility,
     topic: topic ?? null,
     isGeneral: false,
@@ -229,6 +229,13 @@ export function listedChannel(row: ChannelRow): ListedChannel {
 
 function sorted(rows: ChannelRow[]): ChannelRow[] {
   return rows.sort((a, b) => dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
+}
+
+/** The input with one leading `#` of its name dropped, before the name is measured. */
+function withoutSign(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || !("name" in input)) return input;
+  const { name } = input;
+  return typeof name === "string" && name.startsWith("#") ? { ...input, name: name.slice(1) } : input;
 }
 
 async function recordChannel(

@@ -26,7 +26,8 @@ export const NewChannel = Type.Object({
     maxLength: 255,
     minLength: 1,
     isName: true,
-    description: "A leading `#` is dropped. The slug that follows from the name is unique in the workspace.",
+    description:
+      "One leading `#` is dropped, and not measured. The slug that follows from the name is unique in the workspace.",
   }),
   visibility: OneOf(channelVisibilities),
   topic: Type.Optional(Nullable(Text({ maxLength: 255 }))),

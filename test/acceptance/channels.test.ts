@@ -90,6 +90,16 @@ describe("creating a channel", () => {
     expect(json.data).toMatchObject({ name: "#urgent", slug: "urgent" });
   });
 
+  test("measures the name without that #", async () => {
+    const create = (name: string) => bot.post<ChannelData>("/channels", { name, visibility: "public" });
+    const name = `long ${"x".repeat(250)}`;
+    expect((await create(`#${name}`)).json.data.name).toBe(name);
+    for (const refused of [`#${name}x`, `##${name}`, "#"]) {
+      const { status, json } = await bot.post("/channels", { name: refused, visibility: "public" });
+      expect([status, Object.keys(json.errors ?? {})]).toEqual([422, ["name"]]);
+    }
+  });
+
   test("refuses every field that is wrong, by its name", async () => {
     const refused: Array<[body: object, fields: string[]]> = [
       [{}, ["name", "visibility"]],
