@@ -40,6 +40,9 @@ const checkNewToken = checkOf(NewUser);
 
 const minuteMs = 60_000;
 
+// The tokens whose use in this one minute is noted or about to be: while a write waits, others of the token need none.
+let noted = { minute: 0, tokenIds: new Set<string>() };
+
 /**
  * Mints a token that acts as the user, and returns it with its secret, which exists only here and is shown once.
  * `expiresAt` is milliseconds since 1970, null for never.
@@ -147,8 +150,11 @@ export async function authenticate(
 function noteUse(db: Database, token: { id: string; lastUsedAt: number | null }, now: number): void {
   const minute = now - (now % minuteMs);
   if (token.lastUsedAt !== null && token.lastUsedAt >= minute) return;
-  // A use that cannot be noted is no reason to refuse the request.
-  db.write((tx) => updateLastUsed(tx, token.id, minute)).catch(() => {});
+  if (noted.minute !== minute) noted = { minute, tokenIds: new Set() };
+  if (noted.tokenIds.has(token.id)) return;
+  noted.tokenIds.add(token.id);
+  // A use that cannot be noted is no reason to refuse the request; the next one tries again.
+  db.write((tx) => updateLastUsed(tx, token.id, minute)).catch(() => noted.tokenIds.delete(token.id));
 }
 
 async function recordRevoked(tx: Writing, row: TokenRow, actor: string): Promise<void> {

@@ -108,6 +108,30 @@ describe("the list of tokens", () => {
     await until("the next use is noted", async () => (await lastUse()) === "2026-11-20T12:01:00.000+00:00");
   });
 
+  test("is written to once a minute for each token, however many requests come at once", async () => {
+    const { database } = workspace;
+    const made = [await mint(bot), await mint(bot)];
+    let writes = 0;
+    const counting: typeof database = {
+      ...database,
+      write: (change) => {
+        writes++;
+        return database.write(change);
+      },
+    };
+    const use = (at: number) =>
+      Promise.all(
+        Array.from({ length: 100 }, (_, turn) => authenticate(counting, made[turn % 2]?.token ?? "", at)),
+      );
+    const noon = Date.UTC(2026, 10, 20, 12, 0, 0);
+    expect((await use(noon)).filter((grant) => grant === undefined)).toEqual([]);
+    expect(writes).toBe(2);
+    await use(noon + 59_999);
+    expect(writes).toBe(2);
+    await use(noon + 60_000);
+    expect(writes).toBe(4);
+  });
+
   test("shows no token that was revoked, which cannot be revoked again, nor by another team", async () => {
     const { id } = await mint(bot);
     const other = await workspace.team("Umbrella");
