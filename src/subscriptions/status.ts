@@ -20,28 +20,27 @@ export async function enableSubscription(
   { discardPending }: { discardPending: boolean },
   actor: string,
 ): Promise<WebhookSubscription> {
-  const { id: subscriptionId } = await getSubscription(database.read, teamId, id);
-  let discarded = 0;
-  for (let more = discardPending; more; ) {
-    const dropped = await database.write((tx) => deleteJobs(tx, subscriptionId, jobsPerWrite));
-    discarded += dropped;
-    more = dropped === jobsPerWrite;
-  }
+  let mayWait = discardPending;
+  while (mayWait) mayWait = await database.write((tx) => discardSome(tx, teamId, id, actor));
   return await database.write(async (tx) => {
     const row = await getSubscription(tx, teamId, id);
-    const details = discardPending ? { discarded } : {};
-    if (row.status === "active") {
-      if (discardPending) await recordSubscription(tx, row, "webhook.pending_discarded", actor, details);
-      return subscriptionResource(row);
-    }
+    if (row.status === "active") return subscriptionResource(row);
     const enabled = { status: "active", consecutiveFailures: 0, disabledAt: null } as const;
     await updateSubscription(tx, row.id, enabled);
     await insertFilters(tx, row, eventTypesOf(row), channelIdsOf(row));
     await hastenJobs(tx, row.id, Date.now());
-    await recordSubscription(tx, row, "webhook.enabled", actor, details);
+    await recordSubscription(tx, row, "webhook.enabled", actor);
     tx.woken.add(row.id);
     return subscriptionResource({ ...row, ...enabled });
   });
+}
+
+/** Drops some of what waits for the subscription and records that in the same write; whether more may wait. */
+async function discardSome(tx: Writing, teamId: string, id: string, actor: string): Promise<boolean> {
+  const row = await getSubscription(tx, teamId, id);
+  const discarded = await deleteJobs(tx, row.id, jobsPerWrite);
+  if (discarded > 0) await recordSubscription(tx, row, "webhook.pending_discarded", actor, { discarded });
+  return discarded === jobsPerWrite;
 }
 
 /**

@@ -151,8 +151,8 @@ describe("enabling", () => {
     expect(stage.queued(listener.subscription)).toBe(0);
     await stage.post(listener.channel, "new");
     expect(await bodiesAt(listener)).toEqual(["1", "2", "3", "4", "new"]);
-    const [entry] = await auditOf(listener.subscription, "webhook.enabled");
-    expect(entry?.details).toMatchObject({ discarded: 4 });
+    const entries = await auditOf(listener.subscription, "webhook.pending_discarded");
+    expect(entries.map(({ details }) => details)).toEqual([{ name: "test", discarded: 4 }]);
   });
 
   test("an active subscription changes nothing: its streak and its waits stay", async () => {
