@@ -170,7 +170,7 @@ export class Lanes {
 
   /** Whatever it has fetched ahead may be no better than what failed, so it begins afresh. */
   #rest(lane: Lane, error: unknown, seq?: number): void {
-    this.#log.error({ err: error, webhook: lane.subscriptionId, job: seq }, "delivery.failed");
+    this.#log.error({ err: error, webhook: lane.subscriptionId, job: seq }, "queue.failed");
     lane.ready = [];
     lane.isResting = true;
     this.#sleep(lane, faultPauseMs);
