@@ -15,6 +15,7 @@ export type Outcome = {
   responseStart: Uint8Array | null;
   /** The answer's `Retry-After`, as it came. */
   retryAfter: string | null;
+  /** From the name look-up to the end of the answer, or of as much of it as is read. */
   durationMs: number;
 };
 
@@ -44,15 +45,20 @@ export async function attempt(
   });
 
   const vetted = await vet(url, guard, timeoutMs);
-  if (!vetted.ok && vetted.reason === "blocked") return ended({ kind: "blocked", error: blocked, detail: vetted.detail });
+  if (!vetted.ok && vetted.reason === "blocked")
+    return ended({ kind: "blocked", error: blocked, detail: vetted.detail });
   if (!vetted.ok) return ended({ kind: "unreachable", error: vetted.detail });
 
   const left = timeoutMs - (performance.now() - startedAt);
   if (left <= 0) return ended({ kind: "timed_out", error: late(timeoutMs) });
-  const sent = await send({ ...request, url: vetted.url, addresses: vetted.addresses, timeoutMs: left, ...(ca && { ca }) });
-  if (sent.kind === "timed_out") {
-    return ended({ kind: "timed_out", error: late(timeoutMs) });
-  }
+  const sent = await send({
+    ...request,
+    url: vetted.url,
+    addresses: vetted.addresses,
+    timeoutMs: left,
+    ...(ca && { ca }),
+  });
+  if (sent.kind === "timed_out") return ended({ kind: "timed_out", error: late(timeoutMs) });
   if (sent.kind === "unreachable") return ended({ kind: "unreachable", error: sent.error });
   const { status, retryAfter, excerpt } = sent;
   const answer = { status, retryAfter, responseStart: excerpt };

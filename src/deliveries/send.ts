@@ -22,12 +22,12 @@ export type OutgoingPost = {
 
 /**
  * What became of it. Any status is an answer, a redirect too. `error` is one of a few fixed texts that hold neither an
- * address nor anything the receiver wrote. `durationMs` ends with the last header, or when the attempt was given up.
+ * address nor anything the receiver wrote.
  */
 export type SendOutcome =
-  | { kind: "answered"; status: number; retryAfter: string | null; excerpt: Uint8Array; durationMs: number }
-  | { kind: "timed_out"; error: string; durationMs: number }
-  | { kind: "unreachable"; error: string; durationMs: number };
+  | { kind: "answered"; status: number; retryAfter: string | null; excerpt: Uint8Array }
+  | { kind: "timed_out" }
+  | { kind: "unreachable"; error: string };
 
 /**
  * Sends the body to one of the vetted addresses and to no other, whatever name, proxy or redirect says otherwise. The
@@ -38,17 +38,14 @@ export type SendOutcome =
  */
 export async function send(post: OutgoingPost): Promise<SendOutcome> {
   const headers = headersOf(post);
-  const startedAt = performance.now();
   const giveUp = new AbortController();
   let atDeadline = () => giveUp.abort();
   // One timer for all of it: the timeout that fetch itself offers starts anew with every byte that drips in.
   const timer = setTimeout(() => atDeadline(), post.timeoutMs);
   try {
     const answer = await postToFirst(post, headers, giveUp.signal);
-    const durationMs = Math.round(performance.now() - startedAt);
     if (typeof answer === "string") {
-      if (!giveUp.signal.aborted) return { kind: "unreachable", error: answer, durationMs };
-      return { kind: "timed_out", error: `timed out after ${Math.round(post.timeoutMs)} ms`, durationMs };
+      return giveUp.signal.aborted ? { kind: "timed_out" } : { kind: "unreachable", error: answer };
     }
     const reader = answer.body?.getReader();
     // From here on the deadline ends the body only. Cancelling closes the socket as aborting does, but is no error.
@@ -58,7 +55,6 @@ export async function send(post: OutgoingPost): Promise<SendOutcome> {
       status: answer.status,
       retryAfter: answer.headers.get("retry-after"),
       excerpt: await readExcerpt(reader),
-      durationMs,
     };
   } finally {
     clearTimeout(timer);

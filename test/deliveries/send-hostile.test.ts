@@ -137,9 +137,9 @@ describe("a receiver", () => {
   });
 
   test.each(timedOut)("that %s is given up at the timeout", async (_, behave) => {
-    const outcome = await sendTo(behave);
-    expect(outcome).toMatchObject({ kind: "timed_out", error: "timed out after 300 ms" });
-    expect(outcome.durationMs).toBeGreaterThanOrEqual(timeoutMs - 5);
+    const startedAt = performance.now();
+    expect(await sendTo(behave)).toEqual({ kind: "timed_out" });
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(timeoutMs - 5);
   });
 
   test.each(answered)("that %s has answered all the same", async (_, behave, expected) => {

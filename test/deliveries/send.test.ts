@@ -111,14 +111,6 @@ describe("the outcome", () => {
     await using receiver = await rawReceiver(answering(`${answers}Content-Length: 0\r\n\r\n`));
     expect(await send(post(receiver.port))).toMatchObject({ status: 201 });
   });
-
-  test("says how long the answer took and not its body", async () => {
-    const head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
-    await using receiver = await rawReceiver(answering(head));
-    const outcome = await send(post(receiver.port));
-    expect(outcome.durationMs).toBeLessThan(timeoutMs);
-    expect(Number.isInteger(outcome.durationMs)).toBe(true);
-  });
 });
 
 describe("of several addresses", () => {
@@ -152,9 +144,10 @@ describe("of several addresses", () => {
 
   test("all are tried within one timeout", async () => {
     await using hanging = await rawReceiver(() => {});
+    const startedAt = performance.now();
     const outcome = await send(post(hanging.port, { addresses: ["127.0.0.2", "127.0.0.1", "127.0.0.1"] }));
-    expect(outcome).toMatchObject({ kind: "timed_out", error: "timed out after 300 ms" });
-    expect(outcome.durationMs).toBeLessThan(2 * timeoutMs);
+    expect(outcome).toEqual({ kind: "timed_out" });
+    expect(performance.now() - startedAt).toBeLessThan(2 * timeoutMs);
     expect(hanging.connections()).toBe(1);
   });
 
