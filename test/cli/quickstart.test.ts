@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { listTokens } from "../../src/tokens/tokens.ts";
+import { authenticate, listTokens } from "../../src/tokens/tokens.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import { keys, onTerminal, type Screen, startServing } from "../support/cli.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -63,14 +63,20 @@ test("quickstart again says that the workspace is there and prints lines that wo
     await using screen = onTerminal(folder.path, ["quickstart"], anyPort);
     await screen.shows("Here are a fresh token");
     await screen.shows("Stop it with Ctrl-C.");
-    const [posted, , viaWebhook] = await pasteCommands(screen);
-    expect(JSON.parse(posted ?? "")).toMatchObject({ data: { body: "Hello from curl" } });
+    const [posted = "", read = "", viaWebhook] = await pasteCommands(screen);
+    const { data: message } = JSON.parse(posted) as { data: Message };
+    expect(message.body).toBe("Hello from curl");
+    expect((JSON.parse(read) as { data: Message[] }).data).toContainEqual(message);
     expect(viaWebhook).toBe("");
     secrets.push(...(screen.text.match(/ply_(?:bot|in)_\w+/g) ?? []));
     screen.type(keys.interrupt);
     expect(await screen.ended()).toBe(0);
   }
   expect(new Set(secrets).size).toBe(4);
+  const [before = "", now = ""] = new Set(secrets.filter((secret) => secret.startsWith("ply_bot_")));
+  await using workspace = openWorkspace(folder.path);
+  expect(await authenticate(workspace.database, before)).toBeUndefined();
+  expect(await authenticate(workspace.database, now)).toBeDefined();
 });
 
 test("quickstart without a terminal asks nothing and prints one JSON document before it serves", async () => {
