@@ -14,7 +14,6 @@ import { addCommand } from "../command.ts";
 import type { InTeam, Invocation } from "../invocation.ts";
 import { outgoing } from "../outgoing.ts";
 import { botReference } from "../references.ts";
-import { relativeTime } from "../relative-time.ts";
 
 /** `parley incoming-webhooks`: the secret addresses that post into a channel. */
 export function addIncomingWebhooks(program: Command, invocation: Invocation): void {
@@ -46,7 +45,6 @@ function addList(noun: Command, invocation: Invocation): void {
           { title: "BOT", of: ({ bot }) => bot.name, canShrink: true },
           { title: "CHANNEL", of: ({ channel }) => `#${channel.name}`, canShrink: true },
           { title: "SIGNED", of: ({ signed }) => (signed ? "yes" : "no") },
-          { title: "MADE", of: ({ created_at }) => relativeTime(created_at) },
           { title: "ID", of: ({ id }) => id },
         ],
         { none: "There is no incoming webhook yet.", next: "parley incoming-webhooks create" },

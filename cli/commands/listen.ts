@@ -60,8 +60,8 @@ function subscribingHint(url: string): string[] {
   return [
     "It does not verify signatures, because no --secret was given. This makes one:",
     "",
-    "  WEBHOOKS_BLOCK_PRIVATE_URLS=false parley webhooks create --name Local \\",
-    `    --event message.created --url ${url}`,
+    "  export WEBHOOKS_BLOCK_PRIVATE_URLS=false",
+    `  parley webhooks create --name Local --event message.created --url ${url}`,
     "",
     "The server needs the same setting, to deliver to this machine.",
     "",

@@ -112,7 +112,12 @@ function addCreate(noun: Command, invocation: Invocation): void {
         const { vault, outgoing: sending } = outgoing(invocation);
         // The reason is for the one who runs the server, and that is who reads this.
         const log = {
-          warn: ({ detail }: { detail: string }) => output.note(`The URL was refused: ${detail}.`),
+          warn({ detail }: { detail: string }) {
+            output.note(`The URL was refused: ${detail}.`);
+            if (sending.guard.blockPrivate) {
+              output.note("WEBHOOKS_BLOCK_PRIVATE_URLS=false allows addresses of your own network.");
+            }
+          },
         };
         const parts = { database, vault, guard: sending.guard, log };
         const { data, secret } = await createSubscription(parts, team.id, input, invocation.actor);

@@ -1,0 +1,28 @@
+import { expect, test } from "bun:test";
+import { dirname } from "node:path";
+import { runJson } from "./support/cli.ts";
+import { labelledBlocks } from "./support/documents.ts";
+import { parley } from "./support/server.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+import { openWorkspace } from "./support/workspace.ts";
+
+test("the commands that the README shows work on a new workspace, as they stand there", async () => {
+  using folder = temporaryFolder();
+  {
+    await using workspace = openWorkspace(folder.path);
+    await workspace.team("Acme");
+  }
+  const [block] = labelledBlocks("README.md");
+  const shell = Bun.spawn(["sh", "-e", "-c", block?.code ?? "false"], {
+    env: { PATH: `${dirname(parley)}:${process.env.PATH}`, PARLEY_DATA_DIR: folder.path },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [said, noted, status] = await Promise.all([shell.stdout.text(), shell.stderr.text(), shell.exited]);
+  expect(status, said + noted).toBe(0);
+  for (const secret of [/^ {2}ply_bot_\w+$/m, /\/webhooks\/incoming\/ply_in_\w+$/m, /^ {2}whsec_\w+$/m]) {
+    expect(said).toMatch(secret);
+  }
+  expect(await runJson<object[]>(folder.path, ["webhooks", "list"])).toMatchObject([{ name: "CI" }]);
+});
