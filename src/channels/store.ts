@@ -1,4 +1,4 @@
-import { and, eq, or, sql } from "drizzle-orm";
+import { and, eq, inArray, or, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
@@ -26,6 +26,15 @@ export async function selectChannel(
 ): Promise<ChannelRow | undefined> {
   const [row] = await byId(db).execute({ teamId, id });
   return row;
+}
+
+/** Which of the ids are those of channels of the team. */
+export async function selectChannelIds(db: Reading, teamId: string, ids: string[]): Promise<string[]> {
+  const rows = await db
+    .select({ id: channels.id })
+    .from(channels)
+    .where(and(inArray(channels.id, ids), eq(channels.teamId, teamId)));
+  return rows.map(({ id }) => id);
 }
 
 /** Every channel of the team that has this id, slug or exact name. */

@@ -80,7 +80,7 @@ export class Retention {
       place = await this.#paced(async () => {
         const page = await selectEventIds(this.#database.read, { after, limit: rowsPerStep });
         const ids = page.map(({ id }) => id);
-        if ((await unneeded(this.#database.read, ids)).length > 0) {
+        if (ids.length > 0 && (await unneeded(this.#database.read, ids)).length > 0) {
           dropped += await this.#database.write(async (tx) => {
             const doomed = await unneeded(tx, ids);
             await deleteEvents(tx, doomed);
@@ -96,7 +96,7 @@ export class Retention {
   async #dropSubscriptions(before: number): Promise<number> {
     return await this.#repeat(async (tx) => {
       const ids = await selectForgottenSubscriptionIds(tx, before, rowsPerStep);
-      await deleteSubscriptions(tx, ids);
+      if (ids.length > 0) await deleteSubscriptions(tx, ids);
       return ids.length;
     });
   }

@@ -121,6 +121,9 @@ export async function updateOnFailure(tx: Writing, id: string): Promise<Subscrip
   return row;
 }
 
+/** SQLite takes 32,766 parameters in a statement; each row is four of them. */
+const filtersPerInsert = 1_000;
+
 /** Makes events find the subscription: every type in every channel, or in all of them (the empty text). */
 export async function insertFilters(
   tx: Writing,
@@ -128,10 +131,11 @@ export async function insertFilters(
   eventTypes: readonly string[],
   channelIds: readonly string[] | null,
 ): Promise<void> {
-  for (const eventType of eventTypes) {
-    for (const channelId of channelIds ?? [""]) {
-      await tx.insert(subscriptionFilters).values({ teamId, eventType, channelId, subscriptionId: id });
-    }
+  const rows = eventTypes.flatMap((eventType) =>
+    (channelIds ?? [""]).map((channelId) => ({ teamId, eventType, channelId, subscriptionId: id })),
+  );
+  for (let from = 0; from < rows.length; from += filtersPerInsert) {
+    await tx.insert(subscriptionFilters).values(rows.slice(from, from + filtersPerInsert));
   }
 }
 

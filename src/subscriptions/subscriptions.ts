@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import { selectChannel } from "../channels/store.ts";
+import { selectChannelIds } from "../channels/store.ts";
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { listLatestAttempts } from "../deliveries/attempts.ts";
 import type { AddressGuard } from "../deliveries/address-guard.ts";
@@ -164,9 +164,11 @@ export async function recordSubscription(
 }
 
 async function foreignChannels(db: Reading, teamId: string, ids: readonly string[]): Promise<FieldErrors> {
+  const lowered = ids.map((id) => id.toLowerCase());
+  const known = new Set(await selectChannelIds(db, teamId, lowered));
   const errors: FieldErrors = {};
-  for (const [index, id] of ids.entries()) {
-    if (await selectChannel(db, teamId, id.toLowerCase())) continue;
+  for (const [index, id] of lowered.entries()) {
+    if (known.has(id)) continue;
     errors[`channel_ids.${index}`] = [
       `The channel_ids.${index} field must name a channel of this workspace.`,
     ];

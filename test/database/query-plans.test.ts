@@ -5,21 +5,48 @@ import { join } from "node:path";
 import { getChannel } from "../../src/channels/channels.ts";
 import type { Database, Writing } from "../../src/database/open.ts";
 import * as schema from "../../src/database/schema.ts";
+import type { Outcome } from "../../src/deliveries/attempt.ts";
+import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
+import { Retention } from "../../src/deliveries/retention.ts";
+import { settle } from "../../src/deliveries/settle.ts";
+import { webhookEvents } from "../../src/events/event-types.ts";
+import { type ClaimedJob, selectJob, selectNextJobs } from "../../src/jobs/store.ts";
+import { createLog } from "../../src/log.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "../../src/messages/messages.ts";
 import { listMessages } from "../../src/messages/pages.ts";
 import { addReaction, removeReaction } from "../../src/reactions/reactions.ts";
+import { findKey } from "../../src/secrets/key.ts";
+import { Vault } from "../../src/secrets/vault.ts";
 import type { Subject } from "../../src/subject.ts";
+import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
+import { enableSubscription } from "../../src/subscriptions/status.ts";
+import {
+  createSubscription,
+  deleteSubscription,
+  showSubscription,
+} from "../../src/subscriptions/subscriptions.ts";
 import { authenticate } from "../../src/tokens/tokens.ts";
 import { subjectOf } from "../../src/users/users.ts";
 import { type Cast, seedCast } from "../support/cast.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { openWorkspace, type Workspace } from "../support/workspace.ts";
+import { actor, openWorkspace, type Workspace } from "../support/workspace.ts";
 
 /**
  * What runs for every request must cost the same in a workspace of any size. These tests run the real operations on a
  * connection that notes each statement, and ask SQLite how it carries each one out.
  */
 type Noted = { sql: string; params: unknown[] };
+
+const succeeded: Outcome = {
+  kind: "succeeded",
+  status: 204,
+  error: null,
+  detail: null,
+  responseStart: null,
+  retryAfter: null,
+  durationMs: 1,
+};
+const failed: Outcome = { ...succeeded, kind: "rejected", status: 500, error: "the receiver answered 500" };
 
 const folder = temporaryFolder();
 let workspace: Workspace;
@@ -28,6 +55,9 @@ let subject: Subject;
 let file: SqliteFile;
 let noted: Noted[] = [];
 let tx: Writing;
+/** What runs on it is noted. */
+let database: Database;
+let subscriptionId: string;
 
 beforeAll(async () => {
   workspace = openWorkspace(folder.path);
@@ -36,6 +66,9 @@ beforeAll(async () => {
   file = new SqliteFile(join(folder.path, "parley.db"), { strict: true });
   const logger = { logQuery: (sql: string, params: unknown[]) => void noted.push({ sql, params }) };
   tx = Object.assign(drizzle(file, { schema, logger }), { woken: new Set<string>() });
+  database = { ...workspace.database, read: tx, write: (change) => change(tx) };
+  subscriptionId = (await subscribe(null)).id;
+  await subscribe([cast.open.id]);
 });
 
 afterAll(async () => {
@@ -43,6 +76,14 @@ afterAll(async () => {
   await workspace[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });
+
+/** Subscribes to every event, in these channels or in all of them. */
+async function subscribe(channelIds: string[] | null): Promise<WebhookSubscription> {
+  const vault = new Vault(findKey(folder.path, ""));
+  const parts = { database, vault, guard: { blockPrivate: false }, log: { warn: () => {} } };
+  const input = { name: "CI", url: "http://127.0.0.1:1/", events: webhookEvents, channel_ids: channelIds };
+  return (await createSubscription(parts, cast.teamId, input, actor)).data;
+}
 
 /** The statements that the operation runs, each with the steps in which SQLite carries it out. */
 async function plansOf(operation: () => Promise<unknown>): Promise<Array<{ sql: string; steps: string[] }>> {
@@ -71,11 +112,6 @@ async function expectFlatCost(operation: () => Promise<unknown>): Promise<void> 
 describe("the cost does not grow with the data", () => {
   test("when a token is looked up", async () => {
     const { token } = await workspace.token(cast.bot);
-    const database: Database = {
-      ...workspace.database,
-      read: tx,
-      write: (change) => change(tx),
-    };
     await expectFlatCost(async () => expect(await authenticate(database, token)).toBeDefined());
   });
 
@@ -107,6 +143,80 @@ describe("the cost does not grow with the data", () => {
     await expectFlatCost(() => editMessage(tx, subject, cast.open.id, id, { body: "goodbye" }));
     await expectFlatCost(() => deleteMessage(tx, subject, cast.open.id, id));
   });
+});
+
+describe("the cost of a delivery does not grow with the data", () => {
+  /** The subscription's next job, after a message that it is told of. */
+  async function nextJob(): Promise<ClaimedJob> {
+    await postMessage(tx, subject, cast.open.id, { body: "hello" });
+    const next = await selectNextJobs(tx, subscriptionId, 20);
+    const job = await selectJob(tx, next[0]?.seq ?? 0);
+    if (!job) throw new Error("nothing is queued");
+    return job;
+  }
+
+  test("when an event is queued for those who want it", async () => {
+    await expectFlatCost(async () => {
+      const before = noted.length;
+      await postMessage(tx, subject, cast.open.id, { body: "hello" });
+      const queries = noted.slice(before).map(({ sql }) => sql);
+      expect(queries.filter((query) => /^insert into "(events|jobs)"/.test(query))).toHaveLength(3);
+    });
+  });
+
+  test("when the worker looks for a subscription's next jobs and at one of them", async () => {
+    const { seq } = await nextJob();
+    await expectFlatCost(() => selectNextJobs(tx, subscriptionId, 20));
+    await expectFlatCost(() => selectJob(tx, seq));
+  });
+
+  test("when an attempt is settled: put off, given up, disabled for, or done", async () => {
+    const rules = { maxAttempts: 2, backoffBaseMs: 1_000, disableAfter: 3 };
+    await expectFlatCost(async () => settle(tx, await nextJob(), succeeded, rules));
+    for (const disabled of [false, false, true]) {
+      await expectFlatCost(async () => {
+        expect(await settle(tx, await nextJob(), failed, rules)).toMatchObject({ isDisabled: disabled });
+      });
+    }
+    await enableSubscription(database, cast.teamId, subscriptionId, { discardPending: false }, actor);
+  });
+
+  test("when the log is read, of one subscription or of a team, from its newest attempt backwards", async () => {
+    await settle(tx, await nextJob(), failed, { maxAttempts: 2, backoffBaseMs: 1_000, disableAfter: 100 });
+    const [latest] = await listAttempts(tx, cast.teamId, { subscriptionId, limit: 10 });
+    const { id, place } = latest ?? { id: "", place: 0 };
+    await expectFlatCost(() => showSubscription(tx, cast.teamId, subscriptionId));
+    await expectFlatCost(() => showAttempt(tx, cast.teamId, id));
+    await expectFlatCost(() => listAttempts(tx, cast.teamId, { subscriptionId, limit: 10 }));
+    await expectFlatCost(() => listAttempts(tx, cast.teamId, { after: place - 1, limit: 10 }));
+
+    // The whole log is in the order of time: this reads it from its end and stops at the limit, without sorting.
+    const [plan] = await plansOf(() => listAttempts(tx, cast.teamId, { limit: 10 }));
+    expect(plan?.steps[0]).toBe("SCAN attempts");
+    expect(plan?.steps.join("; ")).not.toContain("TEMP B-TREE");
+  });
+
+  test("when retention takes a step, and when what waits is discarded", async () => {
+    const doomed = await subscribe(null);
+    await postMessage(tx, subject, cast.open.id, { body: "hello" });
+    await deleteSubscription(tx, cast.teamId, doomed.id, actor);
+    const retention = new Retention(database, 30, createLog("silent"));
+    await expectFlatCost(() => retention.sweep(Date.now() + 365 * 86_400_000));
+    await postMessage(tx, subject, cast.open.id, { body: "hello" });
+    const enable = { discardPending: true };
+    await expectFlatCost(() => enableSubscription(database, cast.teamId, subscriptionId, enable, actor));
+  });
+});
+
+test("a subscription to a thousand channels takes a few statements", async () => {
+  const ids = Array.from({ length: 1_000 }, () => crypto.randomUUID());
+  const template = { ...cast.open, createdBy: null };
+  await tx.insert(schema.channels).values(ids.map((id) => ({ ...template, id, name: id, slug: id })));
+  noted = [];
+  await subscribe(ids);
+  expect(noted.length).toBeLessThan(15);
+  const filters = await tx.select().from(schema.subscriptionFilters);
+  expect(filters.filter(({ channelId }) => channelId === ids.at(-1))).toHaveLength(webhookEvents.length);
 });
 
 test("a statement that goes through a table is found out", async () => {
