@@ -26,13 +26,14 @@ FROM (
 WHERE named.id = users.id;
 UPDATE users SET updated_at = max(created_at, coalesce(deactivated_at, 0));
 
+-- Answers are in the order of ids: an index that ends in them is preferred to the one that is in it from the start.
 CREATE UNIQUE INDEX users_by_user_name ON users (team_id, user_name)
   WHERE type = 'human' AND removed_at IS NULL;
 CREATE INDEX removed_users_by_user_name ON users (team_id, user_name)
   WHERE type = 'human' AND removed_at IS NOT NULL;
-CREATE INDEX users_by_external_id ON users (team_id, external_id)
+CREATE INDEX users_by_external_id ON users (team_id, external_id, id)
   WHERE type = 'human' AND removed_at IS NULL;
-CREATE INDEX users_by_display_name ON users (team_id, name COLLATE NOCASE)
+CREATE INDEX users_by_display_name ON users (team_id, name COLLATE NOCASE, id)
   WHERE type = 'human' AND removed_at IS NULL;
 -- In the order of pages, and what is counted for the total.
 CREATE INDEX users_of_directory ON users (team_id, id)
@@ -57,7 +58,7 @@ ALTER TABLE channels ADD COLUMN updated_at integer NOT NULL DEFAULT 0;
 UPDATE channels SET updated_at = created_at;
 CREATE INDEX channels_of_directory ON channels (team_id, id)
   WHERE is_managed = 1 AND is_archived = 0;
-CREATE INDEX managed_channels_by_name ON channels (team_id, name COLLATE NOCASE)
+CREATE INDEX managed_channels_by_name ON channels (team_id, name COLLATE NOCASE, id)
   WHERE is_managed = 1 AND is_archived = 0;
-CREATE INDEX managed_channels_by_external_id ON channels (team_id, external_id)
+CREATE INDEX managed_channels_by_external_id ON channels (team_id, external_id, id)
   WHERE is_managed = 1 AND is_archived = 0;

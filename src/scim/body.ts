@@ -1,5 +1,5 @@
-import { parseJson, readBytes } from "../http/json-body.ts";
-import { UnreadableBody } from "../validation.ts";
+import { readBytes } from "../http/json-body.ts";
+import { parseJson, UnreadableBody } from "../json.ts";
 import { refused, ScimError } from "./errors.ts";
 
 /**

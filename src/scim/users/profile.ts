@@ -1,8 +1,7 @@
+import { checkName } from "../../name.ts";
 import { isNameable, trim } from "../../text.ts";
 import type { Profile } from "../../users/profile.ts";
-import { NewUser } from "../../users/schemas.ts";
 import type { Email, UserRow } from "../../users/store.ts";
-import { checkOf } from "../../validation.ts";
 import { Document } from "../document.ts";
 import { refused } from "../errors.ts";
 import { placeholderEmail } from "./resource.ts";
@@ -14,8 +13,6 @@ export type Wanted = {
   active: boolean | undefined;
   role: UserRow["role"] | undefined;
 };
-
-const checkName = checkOf(NewUser);
 
 /**
  * What the document says of a person; `id` is that of one who is there already.
@@ -79,7 +76,7 @@ function nameOf({ displayName, formattedName, givenName, familyName, userName }:
   const name = [displayName, formattedName, parts, userName].find(
     (each) => each !== null && trim(each) !== "",
   );
-  return checkName({ name }).name;
+  return checkName(name);
 }
 
 /** Admin, where a role is called so; every other list of roles, an empty one too, makes a member. */

@@ -46,7 +46,7 @@ const roleColumns = new Map([
 /** What can be sorted by: of addresses, the main one. */
 const sortColumns: Tables["columns"] = new Map([
   ...tables.columns,
-  ["emails", sql`${users.email} COLLATE NOCASE`],
+  ...["emails", "emails.value"].map((path) => [path, sql`${users.email} COLLATE NOCASE`] as const),
 ]);
 
 /** A page of the team's people, in an order that holds over all pages. */

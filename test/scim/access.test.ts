@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { apiClient } from "../support/client.ts";
+import { startServer } from "../support/server.ts";
+import { openWorkspace } from "../support/workspace.ts";
+import { readAnswer, type List, scimClient, type User } from "./scim-client.ts";
+import { type ScimStage, scimToken, startScimStage } from "./scim-stage.ts";
+
+let stage: ScimStage;
+
+beforeAll(async () => {
+  stage = await startScimStage();
+});
+
+afterAll(async () => await stage[Symbol.asyncDispose]());
+
+const routes: Array<[method: string, path: string]> = [
+  ["GET", "/ServiceProviderConfig"],
+  ["GET", "/ResourceTypes"],
+  ["GET", "/ResourceTypes/User"],
+  ["GET", "/Schemas"],
+  ["GET", "/Schemas/urn:ietf:params:scim:schemas:core:2.0:Group"],
+  ["POST", "/.search"],
+  ["GET", "/Me"],
+  ["POST", "/Bulk"],
+  ...["/Users", "/Groups"].flatMap((path): Array<[string, string]> => [
+    ["GET", path],
+    ["POST", path],
+    ["POST", `${path}/.search`],
+    ...["GET", "PUT", "PATCH", "DELETE"].map((method): [string, string] => [method, `${path}/0`]),
+  ]),
+];
+
+describe("without SCIM_TOKEN", () => {
+  test("there is no directory at all, whatever is sent", async () => {
+    await using server = await startServer({ environment: { SCIM_TOKEN: "" } });
+    for (const [method, path] of routes) {
+      const headers = { authorization: `Bearer ${scimToken}` };
+      const { status } = await fetch(`${server.url}/scim/v2${path}`, { method, headers });
+      expect(status, `${method} ${path}`).toBe(404);
+    }
+  });
+});
+
+describe("the token", () => {
+  test.each(routes)("is needed for %s %s", async (method, path) => {
+    const { status, headers } = await scimClient(stage.server.url, undefined).send(method, path);
+    expect(status).toBe(401);
+    expect(headers.get("www-authenticate")).toMatch(/^Bearer\b/);
+  });
+
+  test.each([
+    ["another one", "Bearer another"],
+    ["the beginning of it", `Bearer ${scimToken.slice(0, -1)}`],
+    ["more than it", `Bearer ${scimToken}x`],
+    ["it in another case", `Bearer ${scimToken.toUpperCase()}`],
+    ["none", "Bearer"],
+    ["nothing", ""],
+    ["it as a password", `Basic ${btoa(`:${scimToken}`)}`],
+    ["it twice", `Bearer ${scimToken}, Bearer ${scimToken}`],
+    ["a very long one", `Bearer ${"x".repeat(8_000)}`],
+  ])("is not %s, and every wrong one is refused alike", async (_, authorization) => {
+    const response = await fetch(`${stage.server.url}/scim/v2/Users`, { headers: { authorization } });
+    const { status, json } = await readAnswer<{ detail: string }>("GET /Users", response);
+    expect({ status, detail: json.detail }).toEqual({
+      status: 401,
+      detail: "Send a valid token as Authorization: Bearer <ACCESS_TOKEN>.",
+    });
+  });
+
+  test("is not taken from the address", async () => {
+    const query = `access_token=${scimToken}&token=${scimToken}`;
+    const { status } = await scimClient(stage.server.url, undefined).get(`/Users?${query}`);
+    expect(status).toBe(401);
+  });
+
+  test("takes the name of its scheme in any case", async () => {
+    const headers = { authorization: `bearer ${scimToken}` };
+    expect((await fetch(`${stage.server.url}/scim/v2/Users`, { headers })).status).toBe(200);
+  });
+
+  test("opens nothing of the API, and a token of the API nothing of the directory", async () => {
+    expect((await apiClient(stage.server.url, scimToken).get("/channels")).status).toBe(401);
+    const { token } = await stage.workspace.token(stage.owner);
+    expect((await scimClient(stage.server.url, token).get("/Users")).status).toBe(401);
+  });
+
+  test("is in no answer, no file and no line of the log", async () => {
+    await stage.user("written@example.com");
+    expect(stage.server.logLines().join("\n")).not.toContain(scimToken);
+    for (const name of readdirSync(stage.server.dataDir)) {
+      expect(readFileSync(join(stage.server.dataDir, name)).includes(scimToken), name).toBe(false);
+    }
+    const { json } = await stage.scim.get<object>("/ServiceProviderConfig");
+    expect(JSON.stringify(json)).not.toContain(scimToken);
+  });
+});
+
+describe("the addresses of the directory", () => {
+  test.each([
+    ["POST", "/ServiceProviderConfig", "GET, HEAD"],
+    ["PUT", "/Schemas", "GET, HEAD"],
+    ["DELETE", "/ResourceTypes", "GET, HEAD"],
+    ["PATCH", "/Users", "GET, HEAD, POST"],
+    ["POST", "/Users/1", "DELETE, GET, HEAD, PATCH, PUT"],
+    ["PUT", "/.search", "POST"],
+  ])("refuse %s %s before they read a body, and say what they take", async (method, path, allow) => {
+    const { status, headers } = await stage.scim.send(method, path, "test");
+    expect(status).toBe(405);
+    expect(headers.get("allow")).toBe(allow);
+  });
+
+  test.each(["", "/", "/Devices", "/Users/1/2", "/users", "/Users/", "/%zz"])(
+    "that are none, such as %j, are not found in SCIM's own words",
+    async (path) => {
+      expect((await stage.scim.get(path)).status).toBe(404);
+    },
+  );
+
+  test("beside them keep the form of the API", async () => {
+    const response = await fetch(`${stage.server.url}/scim/v20/Users`);
+    expect(response.status).toBe(404);
+    expect(Object.keys((await response.json()) as object)).toEqual(["message"]);
+    const refusal = await apiClient(stage.server.url).get("/channels");
+    expect(refusal.status).toBe(401);
+    const wrongType = await fetch(`${stage.server.url}/api/v1/nowhere`);
+    expect(wrongType.headers.get("content-type")).toMatch(/^application\/json/);
+  });
+
+  test("for oneself and for bulk are not supported", async () => {
+    for (const path of ["/Me", "/Bulk"]) {
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+        expect((await stage.scim.send(method, path)).status, `${method} ${path}`).toBe(501);
+      }
+    }
+  });
+
+  test("work while the integrations are switched off, which are something else", async () => {
+    await using server = await startServer({
+      environment: { SCIM_TOKEN: scimToken, INTEGRATIONS_ENABLED: "false" },
+    });
+    await using workspace = openWorkspace(server.dataDir);
+    await workspace.team("Acme");
+    expect((await fetch(`${server.url}/api/v1/channels`)).status).toBe(404);
+    expect((await scimClient(server.url, scimToken).list("/Users")).totalResults).toBe(1);
+  });
+});
+
+describe("what the directory is told of the server", () => {
+  test("says what is supported and what is not", async () => {
+    const { json } = await stage.scim.get<Record<string, { supported?: boolean }>>("/ServiceProviderConfig");
+    const supported = Object.entries(json)
+      .filter(([, value]) => value.supported)
+      .map(([name]) => name);
+    expect(supported.sort()).toEqual(["filter", "patch", "sort"]);
+  });
+
+  test("describes every attribute that resources have", async () => {
+    const { json } =
+      await stage.scim.get<List<{ id: string; attributes: Array<{ name: string }> }>>("/Schemas");
+    const common = ["schemas", "id", "externalId", "meta"];
+    await stage.user("described@example.com", { name: { formatted: "De Scribed" }, externalId: "d" });
+    await stage.group("Described");
+    for (const [path, index] of [
+      ["/Users", 0],
+      ["/Groups", 1],
+    ] as const) {
+      const described = json.Resources[index]?.attributes.map(({ name }) => name) ?? [];
+      for (const resource of (await stage.scim.list<User>(path)).Resources) {
+        const unknown = Object.keys(resource).filter((name) => ![...common, ...described].includes(name));
+        expect(unknown).toEqual([]);
+      }
+    }
+  });
+
+  test("is found by its own ids", async () => {
+    for (const list of ["/Schemas", "/ResourceTypes"]) {
+      const { Resources } = await stage.scim.list<{ id: string }>(list);
+      expect(Resources).toHaveLength(2);
+      for (const resource of Resources) {
+        expect((await stage.scim.get<object>(`${list}/${resource.id}`)).json).toEqual(resource);
+      }
+      expect((await stage.scim.get(`${list}/urn:example:nothing`)).status).toBe(404);
+    }
+  });
+});
+
+describe("the team of the directory", () => {
+  test("is the one that SCIM_TEAM names, where there are several, and nobody of another team is seen", async () => {
+    await using server = await startServer({ environment: { SCIM_TOKEN: scimToken, SCIM_TEAM: "umbrella" } });
+    await using workspace = openWorkspace(server.dataDir);
+    const scim = scimClient(server.url, scimToken);
+    expect((await scim.get("/Users")).status).toBe(503);
+    const acme = await workspace.team("Acme");
+    expect((await scim.get("/Users")).status).toBe(503);
+    await workspace.team("Umbrella");
+    const { Resources } = await scim.list("/Users");
+    expect(Resources.map(({ userName }) => userName)).toEqual(["Umbrella owner"]);
+    expect((await scim.get(`/Users/${acme.owner.id}`)).status).toBe(404);
+    expect((await scim.del(`/Users/${acme.owner.id}`)).status).toBe(404);
+  });
+
+  test("is asked for at the start where it is not clear", async () => {
+    await using server = await startServer({ environment: { SCIM_TOKEN: scimToken } });
+    await using workspace = openWorkspace(server.dataDir);
+    await workspace.team("Acme");
+    await workspace.team("Umbrella");
+    const { status, json } = await scimClient(server.url, scimToken).get("/Users");
+    expect(status).toBe(503);
+    expect(json.detail).toContain("SCIM_TEAM");
+    await expect(server.restart()).rejects.toThrow("SCIM_TEAM");
+  });
+});

@@ -1,0 +1,56 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type Group, type User } from "./scim-client.ts";
+import { type ScimStage, startScimStage } from "./scim-stage.ts";
+
+let stage: ScimStage;
+let user: User;
+
+beforeAll(async () => {
+  stage = await startScimStage();
+  user = await stage.user("one-more@example.com");
+});
+
+afterAll(async () => await stage[Symbol.asyncDispose]());
+
+describe("a group of 100,000 members", () => {
+  let group: Group;
+
+  beforeAll(async () => {
+    group = await stage.group("Everybody");
+    using file = new SqliteFile(join(stage.server.dataDir, "parley.db"));
+    file.run(
+      `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 100000)
+       INSERT INTO users (id, team_id, type, name, role, user_name, display_name, created_at, updated_at)
+       SELECT printf('019a0000-0000-7000-8000-%012x', n), ?1, 'human', 'P' || n, 'member', 'p' || n, 'P' || n, 1, 1
+       FROM number`,
+      [stage.teamId],
+    );
+    file.run(
+      "INSERT INTO channel_members (channel_id, user_id, joined_at) SELECT ?1, id, 1 FROM users WHERE created_at = 1",
+      [group.id],
+    );
+  });
+
+  test("is shown, and changes at the cost of the change", async () => {
+    const started = performance.now();
+    const { json } = await stage.scim.get<Group>(`/Groups/${group.id}`);
+    const read = performance.now();
+    expect(json.members).toHaveLength(100_000);
+    for (const op of ["add", "remove"]) {
+      const operation = { op, path: "members", value: [{ value: user.id }] };
+      expect((await stage.scim.patch(`/Groups/${group.id}`, operation)).status).toBe(204);
+    }
+    // Reading all the members once takes many times as long as both.
+    expect(performance.now() - read).toBeLessThan(read - started);
+  });
+
+  test("is refused with one more where all members are asked for, and not where they are left out", async () => {
+    await stage.group("One more", [user]);
+    const { status, json } = await stage.scim.get("/Groups");
+    expect({ status, scimType: json.scimType }).toEqual({ status: 400, scimType: "tooMany" });
+    const { totalResults } = await stage.scim.list<Group>("/Groups", { excludedAttributes: "members" });
+    expect(totalResults).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,134 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { drizzle } from "drizzle-orm/bun-sqlite";
+import { join } from "node:path";
+import type { Writing } from "../../src/database/open.ts";
+import * as schema from "../../src/database/schema.ts";
+import { groupKind, userKind } from "../../src/scim/attributes.ts";
+import type { Directory } from "../../src/scim/directory.ts";
+import { createGroup, listGroups, patchGroup } from "../../src/scim/groups/groups.ts";
+import { parametersOfBody, queryOf } from "../../src/scim/query.ts";
+import { createUser, getUser, listUsers, patchUser, replaceUser } from "../../src/scim/users/users.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace, type Workspace } from "../support/workspace.ts";
+
+/**
+ * What a directory asks for one person or one group must cost the same among any number of them. These tests run the
+ * real operations on a connection that notes each statement, and ask SQLite how it carries each one out.
+ */
+const folder = temporaryFolder();
+let workspace: Workspace;
+let directory: Directory;
+let file: SqliteFile;
+let tx: Writing;
+let noted: Array<{ sql: string; params: unknown[] }> = [];
+
+beforeAll(async () => {
+  workspace = openWorkspace(folder.path);
+  const { id } = await workspace.team("Acme");
+  directory = { teamId: id, root: "" };
+  file = new SqliteFile(join(folder.path, "parley.db"), { strict: true });
+  const logger = { logQuery: (sql: string, params: unknown[]) => void noted.push({ sql, params }) };
+  tx = Object.assign(drizzle(file, { schema, logger }), { woken: new Set<string>() });
+});
+
+afterAll(async () => {
+  file.close();
+  await workspace[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+/** The steps of every statement that the operation runs, with the statement. */
+async function plansOf(operation: () => Promise<unknown>): Promise<Array<{ sql: string; step: string }>> {
+  noted = [];
+  await operation();
+  return noted.flatMap(({ sql, params }) => {
+    const explained = file.query<{ detail: string }, never[]>(`EXPLAIN QUERY PLAN ${sql}`);
+    return explained.all(...(params as never[])).map(({ detail }) => ({ sql, step: detail }));
+  });
+}
+
+/** Fails on a statement that goes through a table, or reads everybody of the team. */
+async function expectFlatCost(operation: () => Promise<unknown>): Promise<void> {
+  const plans = await plansOf(operation);
+  expect(plans.length).toBeGreaterThan(0);
+  for (const { sql, step } of plans) {
+    expect(step, sql).not.toMatch(/\bSCAN\b/);
+    expect(step, sql).not.toMatch(/\(team_id=\?\)/);
+    expect(sql, step).not.toMatch(/\bcount\(/i);
+  }
+}
+
+const all = { only: undefined, not: new Set<string>() };
+
+describe("the cost does not grow with the number of people", () => {
+  test.each([
+    'userName eq "ann@example.com"',
+    'externalId eq "A"',
+    'id eq "01a1fac4-f17c-7585-a4ef-9d858175ba3b"',
+    'displayName eq "Ann"',
+    'emails.value eq "ann@example.com"',
+    'emails[type eq "work"].value eq "ann@example.com"',
+    'userName eq "ann@example.com" and active eq true',
+  ])("when one is looked up by %s", async (filter) => {
+    const query = queryOf(userKind, parametersOfBody({ filter, startIndex: 1, count: 100 }));
+    await expectFlatCost(() => listUsers(tx, directory, query));
+  });
+
+  test("when one is added, read, replaced and patched", async () => {
+    const body = { userName: "ann@example.com", emails: [{ value: "ann@example.com" }] };
+    const made = await createUser(tx, directory, body);
+    await expectFlatCost(() => createUser(tx, directory, { ...body, userName: "ben@example.com" }));
+    await expectFlatCost(() => getUser(tx, directory, made.id));
+    await expectFlatCost(() => replaceUser(tx, directory, made.id, { ...body, displayName: "Ann" }));
+    const operation = { op: "replace", path: "active", value: false };
+    await expectFlatCost(() => patchUser(tx, directory, made.id, { Operations: [operation] }));
+  });
+
+  test("when a group takes somebody in and lets them go", async () => {
+    const { id } = await createUser(tx, directory, { userName: "cy@example.com" });
+    const group = await createGroup(tx, directory, { displayName: "Group" }, all);
+    for (const operation of [
+      { op: "add", path: "members", value: [{ value: id }] },
+      { op: "remove", path: `members[value eq "${id}"]` },
+    ]) {
+      await expectFlatCost(() => patchGroup(tx, directory, group.id, { Operations: [operation] }));
+    }
+  });
+});
+
+describe("an index is used", () => {
+  test.each([
+    ["the pages of people", "Users", {}, /users_of_directory \(team_id=\?\)/],
+    [
+      "people by userName",
+      "Users",
+      { filter: 'userName eq "a"' },
+      /users_by_user_name \(team_id=\? AND user_name=\?\)/,
+    ],
+    ["the order by userName", "Users", { sortBy: "userName" }, /users_by_user_name \(team_id=\?\)/],
+    [
+      "groups by name",
+      "Groups",
+      { filter: 'displayName eq "a"' },
+      /managed_channels_by_name \(team_id=\? AND name=\?\)/,
+    ],
+    ["groups by externalId", "Groups", { filter: 'externalId eq "a"' }, /managed_channels_by_external_id/],
+    [
+      "the groups of a person",
+      "Groups",
+      { filter: 'members eq "a"' },
+      /channel_members_by_user \(user_id=\?\)/,
+    ],
+  ])("for %s", async (_, kind, parameters, index) => {
+    const read = parametersOfBody({ ...parameters, excludedAttributes: "members" });
+    const plans = await plansOf(() =>
+      kind === "Users"
+        ? listUsers(tx, directory, queryOf(userKind, read))
+        : listGroups(tx, directory, queryOf(groupKind, read)),
+    );
+    expect(plans.map(({ step }) => step).join("\n")).toMatch(index);
+    // The last term is the id, of which there is one for each userName.
+    expect(plans.map(({ step }) => step).join("\n")).not.toMatch(/TEMP B-TREE FOR (?!LAST TERM)/);
+  });
+});
