@@ -51,6 +51,14 @@ export function slugOf(name: string): string {
   return (plain.match(word) ?? []).join("-");
 }
 
+// People read lists of names, so they are in the order of a dictionary and not of character codes.
+const dictionary = new Intl.Collator("en", { numeric: true });
+
+/** Compares two things for a list by name; those of one name stand in the order in which they were made. */
+export function byName(a: { id: string; name: string }, b: { id: string; name: string }): number {
+  return dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1);
+}
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether the text is a uuid of any version, in either case. */

@@ -9,19 +9,12 @@ import {
 } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
-import { type DomainError, type FieldErrors, invalid } from "./errors.ts";
+import { type FieldErrors, invalid } from "./errors.ts";
+import { UnreadableBody } from "./json.ts";
 import { isNameable, isStorable, isUuid, isWithin, trim } from "./text.ts";
 
 /** A list can be wrong in more places than anybody wants to read, or we want to write. */
 const errorsMax = 100;
-
-/** Stands in for a body that could not be read; what is wrong with it is said when the body's turn in the checks comes. */
-export class UnreadableBody {
-  readonly error: DomainError;
-  constructor(error: DomainError) {
-    this.error = error;
-  }
-}
 
 type TextRules = {
   /** In Unicode code points, after trimming where `isTrimmed`. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { DomainError, invalid } from "../src/errors.ts";
-import { checkOf, Nullable, OneOf, PageNumber, Text, UnreadableBody, Uuid } from "../src/validation.ts";
+import { UnreadableBody } from "../src/json.ts";
+import { checkOf, Nullable, OneOf, PageNumber, Text, Uuid } from "../src/validation.ts";
 
 /** The `errors` with which the input is refused, or undefined when it is taken. */
 function errorsOf(check: (input: unknown) => unknown, input: unknown): Record<string, string[]> | undefined {

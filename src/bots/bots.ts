@@ -2,13 +2,10 @@ import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { joinChannel } from "../members/members.ts";
+import { checkName } from "../name.ts";
 import type { User } from "../users/schemas.ts";
-import { NewUser } from "../users/schemas.ts";
 import { selectUsers, type UserRow } from "../users/store.ts";
 import { addUser, silence, userResource } from "../users/users.ts";
-import { checkOf } from "../validation.ts";
-
-const checkNewBot = checkOf(NewUser);
 
 /**
  * Adds a bot to the team and joins it to the channels.
@@ -20,7 +17,7 @@ export async function createBot(
   input: { name: string; channels: readonly ChannelRow[] },
   actor: string,
 ): Promise<UserRow> {
-  const { name } = checkNewBot(input);
+  const name = checkName(input.name);
   const bot = await addUser(tx, { teamId, type: "bot", name, role: null, email: null });
   await record(tx, { teamId, actor, action: "bot.created", target: `bot:${bot.id}`, details: { name } });
   for (const channel of input.channels) await joinChannel(tx, channel, bot, actor);

@@ -3,7 +3,7 @@ import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, invalid } from "../errors.ts";
 import { insertMember } from "../members/store.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
-import { slugOf } from "../text.ts";
+import { byName, slugOf } from "../text.ts";
 import { timestamp } from "../timestamp.ts";
 import { checkOf } from "../validation.ts";
 import { type Channel, NewChannel } from "./schemas.ts";
@@ -20,15 +20,13 @@ import {
 import { getManagedChannel, getSeenChannel, isOpen } from "./visibility.ts";
 
 const checkNewChannel = checkOf(NewChannel);
-// People read the list, so it is in the order of a dictionary and not of character codes.
-const dictionary = new Intl.Collator("en", { numeric: true });
 
 /** The channels that the subject may see, ordered by name (specification part 4, channels 1). */
 export async function listChannels(db: Reading, subject: Subject): Promise<Channel[]> {
   const joined = await selectJoinedChannels(db, subject.teamId, subject.id);
   const open = subject.type === "bot" ? [] : (await selectChannels(db, subject.teamId)).filter(isOpen);
   const seen = new Map([...joined, ...open].map((channel) => [channel.id, channel]));
-  return sorted([...seen.values()]).map(channelResource);
+  return [...seen.values()].sort(byName).map(channelResource);
 }
 
 /** A channel as the command line shows one; `is_managed` for one whose people a company directory decides on. */
@@ -36,7 +34,7 @@ export type ListedChannel = Channel & { is_managed: boolean };
 
 /** Every channel of the team, ordered by name, direct messages included: for the one who runs the workspace. */
 export async function listAllChannels(db: Reading, teamId: string): Promise<ListedChannel[]> {
-  return sorted(await selectChannels(db, teamId)).map(listedChannel);
+  return (await selectChannels(db, teamId)).sort(byName).map(listedChannel);
 }
 
 /** @throws DomainError `not_found` when the subject cannot see it. */
@@ -225,10 +223,6 @@ export function channelResource(row: ChannelRow): Channel {
 /** The channel as the command line shows it. */
 export function listedChannel(row: ChannelRow): ListedChannel {
   return { ...channelResource(row), is_managed: row.isManaged };
-}
-
-function sorted(rows: ChannelRow[]): ChannelRow[] {
-  return rows.sort((a, b) => dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
 }
 
 /** The input with one leading `#` of its name dropped, before the name is measured. */

@@ -1,13 +1,8 @@
-import { DomainError, invalid } from "../errors.ts";
-import { UnreadableBody } from "../validation.ts";
+import { DomainError } from "../errors.ts";
+import { parseJson, UnreadableBody } from "../json.ts";
 
 /** No request of the API and no incoming webhook needs more (decisions, section 1). */
-const bodyBytesMax = 1024 * 1024;
-
-/** No body of the API nests deeper than three; parsers and printers of what comes after are recursive. */
-const depthMax = 32;
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+export const bodyBytesMax = 1024 * 1024;
 
 /** Pieces smaller than 64 bytes on the average are made to cost us time, not to bring us something. */
 const piecesMax = bodyBytesMax / 64;
@@ -62,24 +57,6 @@ export async function readJson(request: Request): Promise<unknown> {
   );
 }
 
-/** The JSON value of the bytes, or why they hold none. */
-export function parseJson(bytes: Uint8Array): unknown {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    return unreadable("The body is not valid UTF-8.");
-  }
-  if (isDeeperThan(text, depthMax)) return unreadable(`The body nests deeper than ${depthMax} levels.`);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return unreadable(
-      text.trim() === "" ? "The body is empty; it must be a JSON object." : "The body is not valid JSON.",
-    );
-  }
-}
-
 function isJsonType(header: string | null): boolean {
   if (header === null || header === "") return true;
   const [type = "", ...parameters] = header.toLowerCase().split(";");
@@ -88,27 +65,6 @@ function isJsonType(header: string | null): boolean {
     const [name, value] = parameter.split("=");
     return name?.trim() !== "charset" || /^"?utf-?8"?$/.test(value?.trim() ?? "");
   });
-}
-
-// Told from the brackets alone, before anything that would recurse. Brackets inside of strings do not count.
-function isDeeperThan(text: string, limit: number): boolean {
-  let depth = 0;
-  let isString = false;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (isString) {
-      if (unit === 0x5c) i++;
-      else if (unit === 0x22) isString = false;
-    } else if (unit === 0x22) isString = true;
-    else if (unit === 0x5b || unit === 0x7b) {
-      if (++depth > limit) return true;
-    } else if (unit === 0x5d || unit === 0x7d) depth--;
-  }
-  return false;
-}
-
-function unreadable(message: string): UnreadableBody {
-  return new UnreadableBody(invalid({ body: [message] }));
 }
 
 function tooLarge(): DomainError {

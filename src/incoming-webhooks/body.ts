@@ -1,5 +1,4 @@
-import { parseJson } from "../http/json-body.ts";
-import { UnreadableBody } from "../validation.ts";
+import { parseJson, UnreadableBody } from "../json.ts";
 
 /**
  * The JSON that a sender means, from the bytes as they came: a JSON body under whatever content type, as `curl -d` and

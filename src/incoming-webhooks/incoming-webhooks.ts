@@ -4,12 +4,11 @@ import { refuseArchived } from "../channels/visibility.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../members/store.ts";
+import { checkName } from "../name.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { timestamp } from "../timestamp.ts";
 import { hashOf, newSecret } from "../tokens/secret-text.ts";
-import { NewUser } from "../users/schemas.ts";
 import type { UserRow } from "../users/store.ts";
-import { checkOf } from "../validation.ts";
 import {
   type IncomingWebhookRow,
   insertIncomingWebhook,
@@ -29,9 +28,6 @@ export type IncomingWebhook = {
   signed: boolean;
   created_at: string;
 };
-
-// An incoming webhook is named as its bot is.
-const checkNewWebhook = checkOf(NewUser);
 
 /**
  * Creates an address that posts into the channel as the bot. Returns it with the URL token, and the signing secret of a
@@ -53,7 +49,7 @@ export async function createIncomingWebhook(
       `The bot ${bot.name} is not in ${channel.name}: parley channels add-member ${channel.slug} ${bot.id}`,
     );
   }
-  const { name } = checkNewWebhook({ name: input.name });
+  const name = checkName(input.name);
   const id = Bun.randomUUIDv7();
   const token = newSecret("ply_in_");
   const secret = input.signed ? newSecret("whsec_") : null;

@@ -6,6 +6,7 @@ import { forbidden, invalid, notFound } from "../errors.ts";
 import { emit } from "../events/events.ts";
 import { addNotice } from "../messages/notices.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
+import { byName } from "../text.ts";
 import type { User } from "../users/schemas.ts";
 import { selectUser, type UserRow } from "../users/store.ts";
 import { userResource } from "../users/users.ts";
@@ -14,8 +15,6 @@ import { NewMember } from "./schemas.ts";
 import { deleteMember, insertMember, isMember, selectMembers } from "./store.ts";
 
 const checkNewMember = checkOf(NewMember);
-// As channels are: by the dictionary, not by character codes.
-const dictionary = new Intl.Collator("en", { numeric: true });
 
 /**
  * The channel's active members, ordered by name.
@@ -28,10 +27,7 @@ export async function listMembers(db: Reading, subject: Subject, channelId: stri
 
 /** The active members of a channel that the caller may look into, ordered by name. */
 export async function listMembersOf(db: Reading, channel: ChannelRow): Promise<User[]> {
-  const members = await selectMembers(db, channel.id);
-  return members
-    .sort((a, b) => dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1))
-    .map(userResource);
+  return (await selectMembers(db, channel.id)).sort(byName).map(userResource);
 }
 
 /**
@@ -40,7 +36,12 @@ export async function listMembersOf(db: Reading, channel: ChannelRow): Promise<U
  * @throws DomainError `not_found`; `forbidden` for another kind of channel, an archived one or another subject;
  *   `invalid` on `user_id` for nobody of the team, somebody deactivated or a member already.
  */
-export async function addMember(tx: Writing, subject: Subject, channelId: string, input: unknown): Promise<User> {
+export async function addMember(
+  tx: Writing,
+  subject: Subject,
+  channelId: string,
+  input: unknown,
+): Promise<User> {
   const seen = await getManagedChannel(tx, subject, channelId);
   requireManaging(subject, seen);
   const { user_id } = checkNewMember(input);
@@ -55,7 +56,12 @@ export async function addMember(tx: Writing, subject: Subject, channelId: string
  * Removes a user from a private channel as the subject, oneself included.
  * @throws DomainError `not_found`, also when the user is not in the channel; `forbidden` as `addMember`.
  */
-export async function removeMember(tx: Writing, subject: Subject, channelId: string, userId: string): Promise<void> {
+export async function removeMember(
+  tx: Writing,
+  subject: Subject,
+  channelId: string,
+  userId: string,
+): Promise<void> {
   const seen = await getManagedChannel(tx, subject, channelId);
   const user = await selectUser(tx, subject.teamId, userId.toLowerCase());
   if (!user || !(await isMember(tx, seen.channel.id, user.id))) throw notFound("member of the channel");
@@ -67,7 +73,12 @@ export async function removeMember(tx: Writing, subject: Subject, channelId: str
  * Joins the user to the channel, whatever its visibility, and writes the notice that says so.
  * @throws DomainError `forbidden` for an archived channel or a direct message; `invalid` for a member.
  */
-export async function joinChannel(tx: Writing, channel: ChannelRow, user: UserRow, actor: string): Promise<User> {
+export async function joinChannel(
+  tx: Writing,
+  channel: ChannelRow,
+  user: UserRow,
+  actor: string,
+): Promise<User> {
   refuseFixedMembers(channel);
   if (user.deactivatedAt !== null) throw invalid({ user_id: [`${user.name} is deactivated.`] });
   if (!(await insertMember(tx, channel.id, user.id, Date.now()))) {
@@ -84,7 +95,12 @@ export async function joinChannel(tx: Writing, channel: ChannelRow, user: UserRo
  * Takes the user out of the channel, whatever its visibility, and writes the notice that says so.
  * @throws DomainError `forbidden` for an archived channel or a direct message; `not_found` for no member.
  */
-export async function leaveChannel(tx: Writing, channel: ChannelRow, user: UserRow, actor: string): Promise<User> {
+export async function leaveChannel(
+  tx: Writing,
+  channel: ChannelRow,
+  user: UserRow,
+  actor: string,
+): Promise<User> {
   refuseFixedMembers(channel);
   if (!(await isMember(tx, channel.id, user.id))) throw notFound("member of the channel");
   await deleteMember(tx, channel.id, user.id);
@@ -95,8 +111,10 @@ export async function leaveChannel(tx: Writing, channel: ChannelRow, user: UserR
 
 function requireManaging(subject: Subject, { channel, isMember }: SeenChannel): void {
   if (channel.isDirect) throw forbidden("The members of a direct message do not change.");
-  if (channel.visibility === "public") throw forbidden("Members are added and removed in private channels only.");
-  if (!isMember && !isTeamAdmin(subject)) throw forbidden("Only members of the channel and team admins may do this.");
+  if (channel.visibility === "public")
+    throw forbidden("Members are added and removed in private channels only.");
+  if (!isMember && !isTeamAdmin(subject))
+    throw forbidden("Only members of the channel and team admins may do this.");
   refuseArchived(channel);
 }
 

@@ -23,7 +23,12 @@ export async function isMember(db: Reading, channelId: string, userId: string): 
 }
 
 /** Adds the member unless it is in already; whether it did. */
-export async function insertMember(tx: Writing, channelId: string, userId: string, at: number): Promise<boolean> {
+export async function insertMember(
+  tx: Writing,
+  channelId: string,
+  userId: string,
+  at: number,
+): Promise<boolean> {
   const added = await tx
     .insert(channelMembers)
     .values({ channelId, userId, joinedAt: at })

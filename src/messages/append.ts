@@ -10,7 +10,13 @@ export type Draft = Pick<MessageRow, "type" | "body"> &
   Partial<
     Pick<
       MessageRow,
-      "username" | "iconUrl" | "incomingWebhookId" | "clientUuid" | "replyToId" | "threadRootId" | "sentToChannel"
+      | "username"
+      | "iconUrl"
+      | "incomingWebhookId"
+      | "clientUuid"
+      | "replyToId"
+      | "threadRootId"
+      | "sentToChannel"
     >
   >;
 

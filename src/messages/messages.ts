@@ -50,7 +50,11 @@ export async function postMessage(
 
   const clientUuid = draft.client_uuid?.toLowerCase() ?? null;
   if (clientUuid !== null) {
-    const first = await selectMessageByClientUuid(tx, { channelId: channel.id, authorId: subject.id, clientUuid });
+    const first = await selectMessageByClientUuid(tx, {
+      channelId: channel.id,
+      authorId: subject.id,
+      clientUuid,
+    });
     if (first) return messageResource(first.message, first.author);
   }
 
@@ -61,9 +65,13 @@ export async function postMessage(
     errors.reply_to_id = ["The reply_to_id field must name a message of this channel that is not deleted."];
   }
   if (threadRoot === "unfit") {
-    errors.thread_root_id = ["The thread_root_id field must name a message of this channel that is not deleted."];
+    errors.thread_root_id = [
+      "The thread_root_id field must name a message of this channel that is not deleted.",
+    ];
   } else if (threadRoot?.threadRootId) {
-    errors.thread_root_id = ["The thread_root_id field must not name a thread reply: threads are one level deep."];
+    errors.thread_root_id = [
+      "The thread_root_id field must not name a thread reply: threads are one level deep.",
+    ];
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
 
@@ -123,7 +131,11 @@ export async function deleteMessage(
 }
 
 /** @throws DomainError `not_found` when the channel holds no message of this id. */
-export async function getMessageIn(db: Reading, channelId: string, messageId: string): Promise<AuthoredMessage> {
+export async function getMessageIn(
+  db: Reading,
+  channelId: string,
+  messageId: string,
+): Promise<AuthoredMessage> {
   const found = isUuid(messageId) ? await selectMessage(db, channelId, messageId.toLowerCase()) : undefined;
   if (!found) throw notFound("message");
   return found;

@@ -38,11 +38,11 @@ export async function insertMessage(tx: Writing, row: MessageRow): Promise<void>
   await insert(tx).execute(row);
 }
 
+const selectAuthored = (db: Reading) =>
+  db.select({ message: messages, author }).from(messages).innerJoin(users, eq(users.id, messages.authorId));
+
 const byId = prepared((db) =>
-  db
-    .select({ message: messages, author })
-    .from(messages)
-    .innerJoin(users, eq(users.id, messages.authorId))
+  selectAuthored(db)
     .where(
       and(
         eq(messages.id, parameterOfJoin("id", "text")),
@@ -62,10 +62,7 @@ export async function selectMessage(
 }
 
 const byClientUuid = prepared((db) =>
-  db
-    .select({ message: messages, author })
-    .from(messages)
-    .innerJoin(users, eq(users.id, messages.authorId))
+  selectAuthored(db)
     .where(
       and(
         eq(messages.channelId, parameterOfJoin("channelId", "text")),
@@ -85,10 +82,7 @@ export async function selectMessageByClientUuid(
 }
 
 const range = prepared((db) =>
-  db
-    .select({ message: messages, author })
-    .from(messages)
-    .innerJoin(users, eq(users.id, messages.authorId))
+  selectAuthored(db)
     .where(
       and(
         eq(messages.channelId, parameterOfJoin("channelId", "text")),

@@ -1,22 +1,16 @@
-import { Type } from "@sinclair/typebox";
 import { record } from "../audit/audit.ts";
 import { addChannel } from "../channels/channels.ts";
 import type { ChannelRow } from "../channels/store.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, invalid } from "../errors.ts";
+import { checkName } from "../name.ts";
 import { slugOf } from "../text.ts";
-import { nameLengthMax } from "../users/schemas.ts";
 import type { UserRow } from "../users/store.ts";
 import { createPerson } from "../users/users.ts";
-import { checkOf, Text } from "../validation.ts";
 import { insertTeam, selectTeams, selectTeamsNamed, type TeamRow, updateTeamName } from "./store.ts";
 
 /** A workspace as the command line shows one. */
 export type Team = { id: string; name: string; slug: string };
-
-const checkNewTeam = checkOf(
-  Type.Object({ name: Text({ maxLength: nameLengthMax, minLength: 1, isTrimmed: true, isName: true }) }),
-);
 
 /**
  * Adds a team with its `#general`, and its first owner where one is named, who then is in `#general`.
@@ -37,7 +31,7 @@ export async function createTeam(
   input: { name: string; owner?: string },
   actor: string,
 ): Promise<{ team: Team; owner: UserRow | undefined; general: ChannelRow }> {
-  const { name } = checkNewTeam(input);
+  const name = checkName(input.name);
   const row: TeamRow = { id: Bun.randomUUIDv7(), name, slug: slugFor(name), createdAt: Date.now() };
   if (!(await insertTeam(tx, row))) throw nameTaken(row.slug);
   await record(tx, {
@@ -80,7 +74,7 @@ export async function renameTeam(
   input: { name: string },
   actor: string,
 ): Promise<Team> {
-  const { name } = checkNewTeam(input);
+  const name = checkName(input.name);
   const slug = slugFor(name);
   if ((await selectTeamsNamed(tx, slug)).some((other) => other.slug === slug && other.id !== team.id)) {
     throw nameTaken(slug);

@@ -1,11 +1,10 @@
 import { record } from "../audit/audit.ts";
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
+import { checkName } from "../name.ts";
 import type { Subject } from "../subject.ts";
 import { timestamp } from "../timestamp.ts";
-import { NewUser } from "../users/schemas.ts";
 import type { UserRow } from "../users/store.ts";
-import { checkOf } from "../validation.ts";
 import { isScope, type Scope } from "./scopes.ts";
 import { hashOf, isSecretText, newSecret, shownPrefix } from "./secret-text.ts";
 import {
@@ -35,9 +34,6 @@ export type Token = {
 /** What a valid token lets a request do. */
 export type Grant = { tokenId: string; subject: Subject; scopes: ReadonlySet<string> };
 
-// A token is named as a user is.
-const checkNewToken = checkOf(NewUser);
-
 const minuteMs = 60_000;
 
 // The tokens whose use in this one minute is noted or about to be: while a write waits, others of the token need none.
@@ -56,7 +52,7 @@ export async function createToken(
   actor: string,
 ): Promise<Token & { token: string }> {
   if (user.deactivatedAt !== null) throw forbidden(`${user.name} is deactivated.`);
-  const { name } = checkNewToken(input);
+  const name = checkName(input.name);
   const granted = [...new Set(input.scopes)];
   const unknown = granted.find((scope) => !isScope(scope));
   if (granted.length === 0) throw invalid({ scopes: ["A token needs at least one scope."] });

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { OneOf, Text, Uuid } from "../validation.ts";
+import { OneOf, Uuid } from "../validation.ts";
 
 /** A member of a team as the API shows it (specification part 2). */
 export const User = Type.Object(
@@ -11,11 +11,3 @@ export const User = Type.Object(
   { $id: "User" },
 );
 export type User = Static<typeof User>;
-
-/** How long the name of a person, a bot, a team or a token may be, in code points. */
-export const nameLengthMax = 255;
-
-/** What a person or a bot is made from; a token has such a name too. */
-export const NewUser = Type.Object({
-  name: Text({ maxLength: nameLengthMax, minLength: 1, isTrimmed: true, isName: true }),
-});

@@ -2,12 +2,12 @@ import { record } from "../audit/audit.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, invalid, notFound } from "../errors.ts";
 import { revokeWebhooksOfBot } from "../incoming-webhooks/incoming-webhooks.ts";
+import { checkName } from "../name.ts";
 import { type Role, roles, type Subject } from "../subject.ts";
 import { revokeTokensOfUser } from "../tokens/tokens.ts";
 import { slugOf } from "../text.ts";
-import { checkOf } from "../validation.ts";
 import { firstProfile, noProfile, type Profile } from "./profile.ts";
-import { NewUser, type User } from "./schemas.ts";
+import type { User } from "./schemas.ts";
 import {
   insertUser,
   replaceEmails,
@@ -23,7 +23,6 @@ import {
 /** A person as the command line shows one; the API shows `id`, `name` and `type` only. */
 export type Person = User & { role: Role; active: boolean; email: string | null };
 
-const checkNewUser = checkOf(NewUser);
 // Not a judge of addresses: it catches a name in the place of an address.
 const emailShape = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 
@@ -37,7 +36,7 @@ export async function createPerson(
   input: { name: string; role: string; email?: string | undefined },
   actor: string,
 ): Promise<UserRow> {
-  const { name } = checkNewUser(input);
+  const name = checkName(input.name);
   const role = checkRole(input.role);
   if (input.email !== undefined && !emailShape.test(input.email)) {
     throw invalid({ email: ["The email field must be an e-mail address."] });

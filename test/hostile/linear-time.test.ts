@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { shortcodeName } from "../../src/emoji/emoji.ts";
-import { parseJson } from "../../src/http/json-body.ts";
+import { parseJson } from "../../src/json.ts";
 import { routeTable } from "../../src/http/route-table.ts";
 import { isNameable, isStorable, isUuid, trim } from "../../src/text.ts";
 import { isSecretText } from "../../src/tokens/secret-text.ts";

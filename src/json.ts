@@ -1,0 +1,53 @@
+import { type DomainError, invalid } from "./errors.ts";
+
+/** No body of the API nests deeper than three; parsers and printers of what comes after are recursive. */
+const depthMax = 32;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Stands in for a body that could not be read; what is wrong with it is said when the body's turn in the checks comes. */
+export class UnreadableBody {
+  readonly error: DomainError;
+  constructor(error: DomainError) {
+    this.error = error;
+  }
+}
+
+/** The JSON value of the bytes, or why they hold none. */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return unreadable("The body is not valid UTF-8.");
+  }
+  if (isDeeperThan(text, depthMax)) return unreadable(`The body nests deeper than ${depthMax} levels.`);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return unreadable(
+      text.trim() === "" ? "The body is empty; it must be a JSON object." : "The body is not valid JSON.",
+    );
+  }
+}
+
+// Told from the brackets alone, before anything that would recurse. Brackets inside of strings do not count.
+function isDeeperThan(text: string, limit: number): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (isString) {
+      if (unit === 0x5c) i++;
+      else if (unit === 0x22) isString = false;
+    } else if (unit === 0x22) isString = true;
+    else if (unit === 0x5b || unit === 0x7b) {
+      if (++depth > limit) return true;
+    } else if (unit === 0x5d || unit === 0x7d) depth--;
+  }
+  return false;
+}
+
+function unreadable(message: string): UnreadableBody {
+  return new UnreadableBody(invalid({ body: [message] }));
+}

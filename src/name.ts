@@ -1,0 +1,15 @@
+import { Type } from "@sinclair/typebox";
+import { checkOf, Text } from "./validation.ts";
+
+const check = checkOf(
+  Type.Object({ name: Text({ maxLength: 255, minLength: 1, isTrimmed: true, isName: true }) }),
+);
+
+/**
+ * The name of a team, a person, a bot, a token or an incoming webhook, without the white space around it: 1 to 255 code
+ * points on one line.
+ * @throws DomainError `invalid` on `name`.
+ */
+export function checkName(name: unknown): string {
+  return check({ name }).name;
+}
