@@ -61,8 +61,11 @@ export class Prompts {
     const options = await asked.choices();
     if (options.length === 0)
       throw new DomainError("not_found", `${asked.question} There is nothing to choose from.`);
+    // A search that finds nothing leaves nothing chosen.
+    const validate = (value: string | string[] | undefined) =>
+      value === undefined ? "Please choose one, or press Ctrl-C." : undefined;
     return await answered((streams) =>
-      autocomplete({ ...streams, message: asked.question, options, maxItems: 10 }),
+      autocomplete({ ...streams, message: asked.question, options, maxItems: 10, validate }),
     );
   }
 

@@ -64,6 +64,18 @@ describe("on a terminal a missing answer is asked for", () => {
     expect(await screen.ended()).toBe(0);
   });
 
+  test("until there is one that was found", async () => {
+    await using screen = onTerminal(folder.path, ["channels", "show"]);
+    await screen.shows("Which channel?");
+    screen.type("nowhere");
+    await screen.shows("No matches found");
+    screen.type(keys.enter);
+    await screen.shows("Please choose one, or press Ctrl-C.");
+    screen.type(keys.interrupt);
+    await screen.shows("Cancelled. Nothing was changed.");
+    expect(await screen.ended()).toBe(1);
+  });
+
   test("everything that a channel needs", async () => {
     await using screen = onTerminal(folder.path, ["channels", "create"]);
     await screen.shows("What is the channel called?");
