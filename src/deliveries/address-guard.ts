@@ -1,7 +1,7 @@
-import { lookup } from "node:dns/promises";
 import { isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { isWithin } from "../text.ts";
+import { Resolver } from "./resolver.ts";
 import { specialBlockOf } from "./special-addresses.ts";
 
 /** Finds every address of a host name. Rejects when there is none. */
@@ -21,19 +21,27 @@ export type AddressGuard = {
   ownAddresses?: () => readonly string[];
 };
 
-/** A URL as it was parsed, the only form of it to connect with; or why not, for the server's own log. */
-export type JudgedUrl = { ok: true; url: URL } | { ok: false; detail: string };
+/**
+ * A URL as it was parsed, the only form of it to connect with; or why not. What makes it `malformed` stands in its text
+ * and can be shown to whoever wrote it; what it is `blocked` for is for the server's own log.
+ */
+export type JudgedUrl =
+  | { ok: true; url: URL }
+  | { ok: false; reason: "malformed" | "blocked"; detail: string };
 
 /**
  * A URL with the addresses that a delivery may connect to, in the order of the answer. Of a `blocked` one the detail
- * names what was resolved and is for the server's own log; of an `unresolvable` one it can be shown to anybody.
+ * names what was resolved and is for the server's own log; of the others it can be shown to anybody.
  */
 export type Vetted =
   | { ok: true; url: URL; addresses: string[] }
-  | { ok: false; reason: "blocked" | "unresolvable"; detail: string };
+  | { ok: false; reason: "malformed" | "blocked" | "unresolvable"; detail: string };
 
 const maxUrlLength = 2048; // code points, specification part 8
 const maxAnswers = 100; // a name with more addresses than this is not a receiver
+
+const resolver = new Resolver();
+const resolveByDns: Resolve = (host) => resolver.resolve(host);
 
 /**
  * Judges the text of a subscription's URL as far as that goes without resolving its host: syntax, the host names that
@@ -41,9 +49,9 @@ const maxAnswers = 100; // a name with more addresses than this is not a receive
  */
 export function judgeUrl(text: string, guard: AddressGuard): JudgedUrl {
   const url = parse(text);
-  if (typeof url === "string") return { ok: false, detail: url };
+  if (typeof url === "string") return { ok: false, reason: "malformed", detail: url };
   const detail = whyNotHost(url, guard);
-  return detail === undefined ? { ok: true, url } : { ok: false, detail };
+  return detail === undefined ? { ok: true, url } : { ok: false, reason: "blocked", detail };
 }
 
 /**
@@ -70,12 +78,12 @@ export function whyNotPublic(
  */
 export async function vet(text: string, guard: AddressGuard, timeoutMs: number): Promise<Vetted> {
   const judged = judgeUrl(text, guard);
-  if (!judged.ok) return { ok: false, reason: "blocked", detail: judged.detail };
+  if (!judged.ok) return judged;
   const { url } = judged;
   const literal = literalOf(url);
   if (literal !== undefined) return { ok: true, url, addresses: [literal] };
 
-  const resolved = await resolveWithin(timeoutMs, hostOf(url), guard.resolve ?? resolveBySystem);
+  const resolved = await resolveWithin(timeoutMs, hostOf(url), guard.resolve ?? resolveByDns);
   if (typeof resolved === "string") return { ok: false, reason: "unresolvable", detail: resolved };
   if (resolved.length > maxAnswers) {
     return { ok: false, reason: "blocked", detail: `host name has ${resolved.length} addresses` };
@@ -92,25 +100,26 @@ export function hostNameOf(url: URL): string | undefined {
   return literalOf(url) === undefined ? hostOf(url) : undefined;
 }
 
+/** The URL, or what is wrong with its text. */
 function parse(text: string): URL | string {
-  if (!isWithin(text, maxUrlLength)) return `URL is longer than ${maxUrlLength} characters`;
+  if (!isWithin(text, maxUrlLength)) return `it is longer than ${maxUrlLength} characters`;
   // The parser would drop some of these and turn the backslash into a slash, each a way to hide the host.
-  if (/[\p{Cc} \\]/u.test(text)) return "URL holds a space, a control character or a backslash";
+  if (/[\p{Cc} \\]/u.test(text)) return "it holds a space, a control character or a backslash";
   const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1];
-  if (authority === undefined) return "URL does not begin with http:// or https://";
-  if (authority === "") return "URL has no host";
-  if (authority.includes("@")) return "URL holds a user name or a password";
-  if (text.includes("#")) return "URL has a fragment";
+  if (authority === undefined) return "it does not begin with http:// or https://";
+  if (authority === "") return "it has no host";
+  if (authority.includes("@")) return "it holds a user name or a password";
+  if (text.includes("#")) return "it has a fragment";
 
   const url = URL.parse(text);
-  if (url === null) return "URL cannot be parsed";
-  if (url.port === "0") return "URL has port 0";
+  if (url === null) return "it cannot be parsed";
+  if (url.port === "0") return "it has port 0";
   // The parser reads 127.1, 0x7f.1, 2130706433 and full-width digits as addresses; nobody writes them in earnest.
   if (isIPv4(url.hostname) && url.hostname !== authority.replace(/:[0-9]*$/, "")) {
-    return "URL holds an IPv4 address that is not in dotted decimal form";
+    return "it holds an IPv4 address that is not in dotted decimal form";
   }
   const name = hostNameOf(url);
-  if (name !== undefined && !isHostName(name)) return "URL has a host that is not a host name";
+  if (name !== undefined && !isHostName(name)) return "it has a host that is not a host name";
   return url;
 }
 
@@ -154,11 +163,6 @@ function interfaceAddresses(): string[] {
   );
 }
 
-async function resolveBySystem(host: string): Promise<string[]> {
-  const answers = await lookup(host, { all: true, verbatim: true });
-  return answers.map(({ address }) => address);
-}
-
 async function resolveWithin(
   timeoutMs: number,
   host: string,
@@ -170,7 +174,7 @@ async function resolveWithin(
     const answers = await Promise.race([resolve(host), timeout]);
     return answers.length === 0 ? "host name has no address" : answers;
   } catch (error) {
-    const isUnknown = error instanceof Error && "code" in error && error.code === "ENOTFOUND";
+    const isUnknown = error instanceof Error && "code" in error && error.code === "DNS_ENOTFOUND";
     return isUnknown ? "host name not found" : "name resolution failed";
   } finally {
     clearTimeout(timer);

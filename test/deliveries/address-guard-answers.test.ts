@@ -52,7 +52,7 @@ describe("a delivery", () => {
 
   test.each([
     ["no address", async () => []],
-    ["no such name", failing("ENOTFOUND")],
+    ["no such name", failing("DNS_ENOTFOUND")],
     ["a server that fails", failing("ESERVFAIL")],
     ["a resolver that never answers", () => Promise.withResolvers<string[]>().promise],
     [
@@ -165,7 +165,7 @@ describe("the addresses of a name", () => {
   });
 
   test.each([
-    ["ENOTFOUND", "host name not found"],
+    ["DNS_ENOTFOUND", "host name not found"],
     ["ESERVFAIL", "name resolution failed"],
   ])("that cannot be had are explained without what the resolver wrote (%s)", async (code, detail) => {
     const vetted = await vet("https://receiver.test/", { ...guard, resolve: failing(code) }, timeoutMs);
