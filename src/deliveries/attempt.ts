@@ -45,9 +45,9 @@ export async function attempt(
   });
 
   const vetted = await vet(url, guard, timeoutMs);
-  if (!vetted.ok && vetted.reason === "blocked")
-    return ended({ kind: "blocked", error: blocked, detail: vetted.detail });
-  if (!vetted.ok) return ended({ kind: "unreachable", error: vetted.detail });
+  if (!vetted.ok && vetted.reason === "unresolvable")
+    return ended({ kind: "unreachable", error: vetted.detail });
+  if (!vetted.ok) return ended({ kind: "blocked", error: blocked, detail: vetted.detail });
 
   const left = timeoutMs - (performance.now() - startedAt);
   if (left <= 0) return ended({ kind: "timed_out", error: late(timeoutMs) });

@@ -191,8 +191,8 @@ describe("with the public-address rule switched off", () => {
     },
   );
 
-  test("a malformed URL is still blocked", async () => {
-    expect(await deliver("http://user@receiver.test/", guard)).toBe("blocked");
-    expect(await deliver("http://127.1/", guard)).toBe("blocked");
+  test("a malformed URL is still refused, for what it is", async () => {
+    expect(await deliver("http://user@receiver.test/", guard)).toBe("malformed");
+    expect(await deliver("http://127.1/", guard)).toBe("malformed");
   });
 });

@@ -120,6 +120,43 @@ describe("a new subscription is taken", () => {
   });
 });
 
+describe("a url that is none to deliver to is refused with what is wrong with it", () => {
+  const folded = "it holds an IPv4 address that is not in dotted decimal form";
+  const scheme = "it does not begin with http:// or https://";
+  const character = "it holds a space, a control character or a backslash";
+  test.each([
+    ["http://127.0.0.1./", folded],
+    ["http://127.1/", folded],
+    ["http://0x7f000001/", folded],
+    ["http://2130706433/", folded],
+    ["http://0177.0.0.1/", folded],
+    ["http://１２７.０.０.１/", folded],
+    ["http://user:password@93.184.215.14/", "it holds a user name or a password"],
+    ["http://93.184.215.14@127.0.0.1/", "it holds a user name or a password"],
+    ["http://127.0.0.1#@93.184.215.14/", "it has a fragment"],
+    ["http://93.184.215.14/#fragment", "it has a fragment"],
+    ["ftp://93.184.215.14/", scheme],
+    ["file:///etc/passwd", scheme],
+    ["gopher://93.184.215.14/", scheme],
+    ["javascript:alert(1)", scheme],
+    ["//93.184.215.14/", scheme],
+    ["/hook", scheme],
+    ["93.184.215.14", scheme],
+    ["http://", "it has no host"],
+    ["http:///hook", "it has no host"],
+    ["http://exa%00mple.com/", "it cannot be parsed"],
+    ["http://*.example.com/", "it has a host that is not a host name"],
+    [" http://93.184.215.14/", character],
+    ["http://93.184.215.14/a b", character],
+    ["http://93.184.215.14/\r\nHost: x", character],
+    ["http://93.184.215.14\\@127.0.0.1/", character],
+    ["http://93.184.215.14:0/", "it has port 0"],
+    ["http://93.184.215.14:99999/", "it cannot be parsed"],
+  ])("%j", async (address, wrong) => {
+    expect(await refusal({ url: address })).toEqual({ url: [`The url field cannot be used: ${wrong}.`] });
+  });
+});
+
 describe("a url that is not public is refused, always in the same words", () => {
   const words = ["The url field must be a publicly reachable http or https address."];
   test.each([
@@ -132,11 +169,6 @@ describe("a url that is not public is refused, always in the same words", () => 
     "http://metadata.google.internal/computeMetadata/v1/",
     "http://intranet/",
     "http://127.0.0.1/",
-    "http://127.0.0.1./",
-    "http://127.1/",
-    "http://0x7f000001/",
-    "http://2130706433/",
-    "http://0177.0.0.1/",
     "http://0.0.0.0/",
     "http://10.0.0.1/",
     "http://172.16.0.1/",
@@ -154,26 +186,6 @@ describe("a url that is not public is refused, always in the same words", () => 
     "http://[2002:7f00:1::]/",
     "http://[fe80::1]/",
     "http://[fd00:ec2::254]/",
-    "http://user:password@93.184.215.14/",
-    "http://93.184.215.14@127.0.0.1/",
-    "http://93.184.215.14\\@127.0.0.1/",
-    "http://127.0.0.1#@93.184.215.14/",
-    "http://１２７.０.０.１/",
-    "ftp://93.184.215.14/",
-    "file:///etc/passwd",
-    "gopher://93.184.215.14/",
-    "javascript:alert(1)",
-    "//93.184.215.14/",
-    "/hook",
-    "93.184.215.14",
-    "http://",
-    "http:///hook",
-    " http://93.184.215.14/",
-    "http://93.184.215.14/a b",
-    "http://93.184.215.14/\r\nHost: x",
-    "http://93.184.215.14:0/",
-    "http://93.184.215.14:99999/",
-    "http://93.184.215.14/#fragment",
   ])("%j", async (address) => {
     expect(await refusal({ url: address })).toEqual({ url: words });
   });
