@@ -66,6 +66,24 @@ export function fillAttempts({ file }: Seeded, subscriptionId: string, count: nu
   });
 }
 
+/** Adds people to the team, the first of them with the userName `person1@example.com`. */
+export function fillPeople({ file, teamId }: Seeded, count: number): void {
+  fill(file, (database) => {
+    database.run(
+      `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+       INSERT INTO users (id, team_id, type, name, email, role, user_name, external_id, display_name, given_name,
+         family_name, created_at, updated_at)
+       SELECT ${idOf("n")}, ?2, 'human', 'Person ' || n, 'person' || n || '@example.com', 'member',
+         'person' || n || '@example.com', 'external-' || n, 'Person ' || n, 'Person', n, ?3, ?3 FROM number`,
+      [count, teamId, Date.now()],
+    );
+    database.run(
+      `INSERT INTO user_emails (user_id, position, value, type, is_primary)
+       SELECT id, 0, email, 'work', 1 FROM users WHERE email IS NOT NULL`,
+    );
+  });
+}
+
 type Table = "messages" | "attempts" | "jobs";
 
 /** How many rows the table holds, as another process sees them. */

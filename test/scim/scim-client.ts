@@ -3,7 +3,7 @@ import type { RequestBody } from "../support/client.ts";
 
 export const userSchema = "urn:ietf:params:scim:schemas:core:2.0:User";
 export const groupSchema = "urn:ietf:params:scim:schemas:core:2.0:Group";
-export const patchSchema = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
+const patchSchema = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
 const listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 const errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error";
 
