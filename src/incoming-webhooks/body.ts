@@ -30,15 +30,17 @@ function urlEncodedField(bytes: Uint8Array, name: string): Uint8Array | undefine
   return decoded === undefined ? undefined : Buffer.from(decoded, "latin1");
 }
 
+// Each byte stands as the character of its number while the form is taken apart, for the same reason.
 async function multipartField(
   bytes: Uint8Array,
   contentType: string,
   name: string,
 ): Promise<Uint8Array | undefined> {
   try {
-    const form = await new Response(bytes, { headers: { "content-type": contentType } }).formData();
+    const characters = Buffer.from(bytes).toString("latin1");
+    const form = await new Response(characters, { headers: { "content-type": contentType } }).formData();
     const field = form.get(name);
-    return typeof field === "string" ? new TextEncoder().encode(field) : undefined;
+    return typeof field === "string" ? Buffer.from(field, "latin1") : undefined;
   } catch {
     // Not a form after all: the caller says what is wrong with the body.
     return undefined;

@@ -123,6 +123,24 @@ describe("a form post", () => {
     expect(await newestBody()).toBe(before);
   });
 
+  test("in parts is refused with a payload that is not UTF-8, and taken with other parts that are not", async () => {
+    const type = { "content-type": "multipart/form-data; boundary=x" };
+    const part = (name: string, ...bytes: number[]) =>
+      Buffer.concat([
+        Buffer.from(`--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`),
+        Buffer.from(bytes),
+        Buffer.from("\r\n"),
+      ]);
+    const end = Buffer.from("--x--\r\n");
+    const broken = part("payload", ...Buffer.from('{"text":"'), 0xff, ...Buffer.from('"}'));
+    const answer = await stage.send(hook.token, new Uint8Array(Buffer.concat([broken, end])), type);
+    expect([answer.status, Object.keys(answer.json.errors ?? {})]).toEqual([422, ["body"]]);
+    const whole = part("payload", ...Buffer.from('{"text":"Grüße 👋"}'));
+    const parts = Buffer.concat([part("noise", 0xff, 0xfe), whole, end]);
+    expect((await stage.send(hook.token, new Uint8Array(parts), type)).status).toBe(202);
+    expect(await newestBody()).toBe("Grüße 👋");
+  });
+
   test("is refused with a payload that is a file, or that never ends", async () => {
     const data = new FormData();
     data.set("payload", new File(['{"text":"x"}'], "payload.json"));
