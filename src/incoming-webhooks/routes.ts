@@ -19,9 +19,11 @@ export function ingestRoutes({ database, vault, ingestRateLimit }: ApiContext) {
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
     "/:token",
     async ({ request, params: { token }, set }) => {
-      const live = await getLiveWebhook(database.read, token);
-      spend(ingestRateLimit, live.webhook.id, "This webhook", set.headers as Record<string, string>);
+      const { webhook } = await getLiveWebhook(database.read, token);
+      spend(ingestRateLimit, webhook.id, "This webhook", set.headers as Record<string, string>);
       const bytes = await readBytes(request);
+      // The body may have taken its time: meanwhile the webhook can be revoked or have another secret.
+      const live = await getLiveWebhook(database.read, token);
       requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
       await postIncoming(database, token, payload);

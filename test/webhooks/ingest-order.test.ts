@@ -4,6 +4,7 @@ import type { ChannelRow } from "../../src/channels/store.ts";
 import {
   createIncomingWebhook,
   revokeIncomingWebhook,
+  rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { newSecret } from "../../src/tokens/secret-text.ts";
 import { actor } from "../support/workspace.ts";
@@ -48,6 +49,36 @@ describe("the first thing that is wrong answers", () => {
     expect((await stage.send(hook.token, invalid)).status).toBe(401);
     expect((await stage.send(hook.token, invalid, signed(body, hook.secret))).status).toBe(401);
   });
+
+  test.each([
+    ["rotated", 401, rotateIncomingSecret],
+    ["revoked", 404, (tx, _vault, ...rest) => revokeIncomingWebhook(tx, ...rest)],
+  ] as Array<[string, number, typeof rotateIncomingSecret]>)(
+    "what is %s while the body is on its way counts at once: %i",
+    async (_, status, change) => {
+      const channel = await stage.channel();
+      const hook = await stage.incoming(channel, { signed: true });
+      const sent = Promise.withResolvers<void>();
+      const answer = fetch(`${stage.server.url}/webhooks/incoming/${hook.token}`, {
+        method: "POST",
+        headers: signed(body, hook.secret),
+        body: new ReadableStream({
+          async start(controller) {
+            controller.enqueue(Buffer.from(body.slice(0, 5)));
+            await sent.promise;
+            controller.enqueue(Buffer.from(body.slice(5)));
+            controller.close();
+          },
+        }),
+      });
+      // The server has the beginning of that request before this one.
+      await stage.api.get("/channels");
+      await stage.database.write((tx) => change(tx, stage.vault, stage.team.id, hook.id, actor));
+      sent.resolve();
+      expect((await answer).status).toBe(status);
+      expect(await stage.messages(channel)).toEqual([]);
+    },
+  );
 
   test("a bot that is not in the channel is 403, before the body is looked at", async () => {
     const channel = await stage.channel();
