@@ -49,8 +49,8 @@ export type Backlog = {
   isKeptFull?: boolean;
 };
 
-/** How long the program delivers before it is measured. */
-const warmUpMs = 1_000;
+/** How long the program delivers before it is measured, as a share of the run. */
+const warmUpShare = 0.2;
 
 /** How often a backlog is filled up. */
 const fillUpMs = 20;
@@ -67,7 +67,7 @@ export async function deliver(backlog: Backlog, { seconds }: Scale): Promise<Fig
 
   const parley = await startParley(workspace.dataDir, trusting(receiver));
   const stopFilling = backlog.isKeptFull ? keepFull(backlog) : () => {};
-  await Bun.sleep(warmUpMs);
+  await Bun.sleep(seconds * warmUpShare * 1000);
   const startedAt = performance.now();
   const settledBefore = countRows(file, "attempts");
   await Bun.sleep(seconds * 1000);

@@ -9,9 +9,10 @@ import { type Result, runBenchmark } from "./rounds.ts";
 
 const usage = `Usage: bun run bench [--quick] [--only NAME]...
 
-Measures the compiled server next to the floor under it and writes bench/RESULTS.md.
+Measures the compiled server next to the floor under it and writes bench/RESULTS.md. Takes about an hour, on a machine
+that does nothing else.
 
-  --quick      try every benchmark for a moment, judge nothing and write no file
+  --quick      try every benchmark for a moment, judge nothing and write no file (a minute)
   --only NAME  only this one, shown and not written to the file; NAME is a file in bench/rows without ".ts"
 `;
 

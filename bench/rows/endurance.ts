@@ -1,3 +1,4 @@
+import { until } from "../../test/support/conditions.ts";
 import type { Benchmark, Figures } from "../benchmark.ts";
 import { startReceiver } from "../deliveries.ts";
 import { load } from "../load.ts";
@@ -39,7 +40,9 @@ export default {
         ),
         load({ ...pageRequest(parley, workspace, workspace.channel, 1), ...pace, seconds }),
       ]);
-      while (countRows(workspace.file, "jobs") > 0) await Bun.sleep(100);
+      await until("the queue is empty", () => countRows(workspace.file, "jobs") === 0, {
+        timeout_ms: 60_000,
+      });
       return { ...figures, ...parley.footprint() };
     };
     return { "after one minute": () => serve(60), "after ten minutes": () => serve(540) };
