@@ -128,12 +128,27 @@ function tomlKey(name: string): string {
 
 function readToml(path: string): Map<string, string> {
   if (!existsSync(path)) return new Map();
+  const entries = Object.entries(parseToml(path, readText(path)));
+  return new Map(entries.map(([key, value]) => [key, String(value)]));
+}
+
+function readText(path: string): string {
   try {
-    const entries = Object.entries(Bun.TOML.parse(readFileSync(path, "utf8")));
-    return new Map(entries.map(([key, value]) => [key, String(value)]));
+    return readFileSync(path, "utf8");
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new DomainError("invalid", `${path} is not valid TOML: ${why}`);
+    throw new DomainError(
+      "invalid",
+      `${path} cannot be read: ${error instanceof Error ? error.message : ""}`,
+    );
+  }
+}
+
+function parseToml(path: string, text: string): object {
+  try {
+    return Bun.TOML.parse(text);
+  } catch {
+    // The parser quotes what it stumbles over, which may be a secret, and knows no line.
+    throw new DomainError("invalid", `${path} is not valid TOML. Text has to stand in quotes: key = "value"`);
   }
 }
 

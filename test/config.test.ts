@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dataDirectory, type Environment, readConfig } from "../src/config.ts";
 import { DomainError } from "../src/errors.ts";
@@ -123,6 +123,20 @@ describe("a setting that does not parse", () => {
   test("is refused in parley.toml as well, and so is a file that is not TOML", () => {
     expect(complaintOf({ toml: "port = true\n" })).toContain("PARLEY_PORT");
     expect(complaintOf({ toml: "port = = 1\n" })).toContain("parley.toml is not valid TOML");
+  });
+
+  test("is refused where parley.toml cannot be read, which is not said to be no TOML", () => {
+    using folder = temporaryFolder();
+    mkdirSync(join(folder.path, "parley.toml"));
+    expect(() => readConfig(folder.path, {})).toThrow("parley.toml cannot be read");
+  });
+
+  test("is refused without what stands in parley.toml where that is not TOML: it may be a secret", () => {
+    for (const toml of ["secret_key = c0rrectHorse\n", "secret_key: c0rrectHorse\n", "c0rrectHorse\n"]) {
+      const complaint = complaintOf({ toml });
+      expect(complaint).toContain("parley.toml is not valid TOML");
+      expect(complaint).not.toContain("c0rrectHorse");
+    }
   });
 });
 
