@@ -3,7 +3,7 @@ import { type Config, dataDirectory, type Environment, readConfig } from "../src
 import type { Database } from "../src/database/open.ts";
 import { signalWork } from "../src/jobs/signal.ts";
 import { getTeamNamed, listTeams, type Team } from "../src/teams/teams.ts";
-import { openWorkspace } from "../src/workspace.ts";
+import { explainDataError, openWorkspace } from "../src/workspace.ts";
 import { cliActor } from "./actor.ts";
 import { Output } from "./output.ts";
 import { Prompts } from "./prompts.ts";
@@ -82,7 +82,7 @@ export class Invocation {
   async inWorkspace<T>(work: (database: Database) => Promise<T>): Promise<T> {
     const database = openWorkspace(this.dataDir);
     // A server on the same folder delivers at once what a command gives it to deliver.
-    database.onWork(() => signalWork(this.dataDir));
+    database.onWork(() => this.#tellServer());
     try {
       return await work(database);
     } finally {
@@ -99,6 +99,16 @@ export class Invocation {
       const team = await getTeamNamed(database.read, await this.#teamReference(database));
       return await work({ database, team });
     });
+  }
+
+  /** The change is made by then: where the server cannot be told, it delivers with the next thing that it hears of. */
+  #tellServer(): void {
+    try {
+      signalWork(this.dataDir);
+    } catch (error) {
+      const { message } = explainDataError(error, this.dataDir) as Error;
+      this.output.note(`The server does not know of it yet. ${message}`);
+    }
   }
 
   async #teamReference({ read }: Database): Promise<string | undefined> {

@@ -4,13 +4,23 @@ import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
 import { type Database, openDatabase } from "./database/open.ts";
 import { DomainError } from "./errors.ts";
+import { signalWork } from "./jobs/signal.ts";
 import { createKeyFile } from "./secrets/key.ts";
 import { createTeam, listTeams, type Team } from "./teams/teams.ts";
 import { type Person, personResource } from "./users/users.ts";
 
-/** Whether the data folder holds a workspace. */
-export function hasWorkspace(dataDir: string): boolean {
-  return existsSync(databaseFile(dataDir));
+/**
+ * Whether the data folder holds a workspace, which is one team at least: what an `init` that was refused leaves is none.
+ * @throws what `openWorkspace` throws for a folder that cannot be used.
+ */
+export async function hasWorkspace(dataDir: string): Promise<boolean> {
+  if (!existsSync(databaseFile(dataDir))) return false;
+  const database = open(dataDir);
+  try {
+    return (await listTeams(database.read)).length > 0;
+  } finally {
+    await database.close();
+  }
 }
 
 /**
@@ -19,7 +29,7 @@ export function hasWorkspace(dataDir: string): boolean {
  *   when its file is not a database; `data_too_new` when a newer binary has used it.
  */
 export function openWorkspace(dataDir: string): Database {
-  if (!hasWorkspace(dataDir)) {
+  if (!existsSync(databaseFile(dataDir))) {
     throw new DomainError(
       "not_found",
       `There is no workspace in ${dataDir}. Make one with: parley init --team NAME --owner NAME`,
@@ -29,9 +39,10 @@ export function openWorkspace(dataDir: string): Database {
 }
 
 /**
- * Makes a workspace in the data folder: the folder itself, for its owner alone, the key file, and in one write the
- * first team with its owner and `#general`.
- * @throws DomainError `conflict` when there is a team already; `invalid` on `name`, the team's or the owner's.
+ * Makes a workspace in the data folder: the folder itself, for its owner alone, and in one write the first team with its
+ * owner and `#general`, the key file and the file of signals.
+ * @throws DomainError `conflict` when there is a team already, and changes nothing then; `invalid` on `name`, the team's
+ *   or the owner's; `forbidden`, `invalid` or `busy` when the folder cannot be used.
  */
 export async function initWorkspace(
   dataDir: string,
@@ -40,11 +51,10 @@ export async function initWorkspace(
 ): Promise<{ team: Team; owner: Person; channel: Channel }> {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    createKeyFile(dataDir);
     // SQLite gives its other files the mode of this one; in a folder that others may enter, it must not be theirs.
     closeSync(openSync(databaseFile(dataDir), "a", 0o600));
   } catch (error) {
-    throw explain(error, dataDir);
+    throw explainDataError(error, dataDir);
   }
   const database = open(dataDir);
   try {
@@ -57,8 +67,14 @@ export async function initWorkspace(
         );
       }
       const { team, owner, general } = await createTeam(tx, { name: input.team, owner: input.owner }, actor);
+      // Inside the write: whoever is refused has touched nothing, and no team is left without its key.
+      createKeyFile(dataDir);
+      // Made with the folder it is its owner's, and not that of another login which happens to signal first.
+      signalWork(dataDir);
       return { team, owner: personResource(owner), channel: channelResource(general) };
     });
+  } catch (error) {
+    throw explainDataError(error, dataDir);
   } finally {
     await database.close();
   }
@@ -68,16 +84,23 @@ function open(dataDir: string): Database {
   try {
     return openDatabase(databaseFile(dataDir));
   } catch (error) {
-    throw explain(error, dataDir);
+    throw explainDataError(error, dataDir);
   }
 }
 
-function explain(error: unknown, dataDir: string): unknown {
+/** The refusal that stands for the system's or SQLite's error about the data folder; any other error as it is. */
+export function explainDataError(error: unknown, dataDir: string): unknown {
   if (!(error instanceof Error && "code" in error)) return error;
   switch (error.code) {
     case "EACCES":
     case "EPERM":
-    case "EROFS":
+    case "EROFS": {
+      const path = "path" in error && typeof error.path === "string" ? error.path : dataDir;
+      return new DomainError(
+        "forbidden",
+        `This login may not use ${path}. Run parley as the login that it belongs to, or give it to this one (chown).`,
+      );
+    }
     case "SQLITE_CANTOPEN":
     case "SQLITE_READONLY":
       return new DomainError("forbidden", `The data folder ${dataDir} cannot be written with this login.`);

@@ -22,7 +22,7 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
     summary: "Make what a first try needs, print lines to paste, and serve",
     examples: ["parley quickstart"],
   }).action(async () => {
-    const isNew = !hasWorkspace(invocation.dataDir);
+    const isNew = !(await hasWorkspace(invocation.dataDir));
     if (isNew) await makeWorkspace(invocation);
     // A first look is not at the log; who asks for it gets it.
     const flags = invocation.environment.PARLEY_LOG_LEVEL ? {} : { logLevel: "warn" };

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { authenticate, listTokens } from "../../src/tokens/tokens.ts";
 import type { Message } from "../../src/messages/schemas.ts";
-import { keys, onTerminal, type Screen, startServing } from "../support/cli.ts";
+import { keys, onTerminal, runRefused, type Screen, startServing } from "../support/cli.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
 
@@ -93,5 +93,14 @@ test("quickstart without a terminal asks nothing and prints one JSON document be
     await using workspace = openWorkspace(dataDir);
     expect(await listTokens(workspace.database.read, team.id)).toMatchObject([{ user: bot }]);
   }
+  expect(await serving.stop()).toEqual({ status: 0, rest: "" });
+});
+
+test("quickstart makes the workspace where an earlier init was refused and left none", async () => {
+  using folder = temporaryFolder();
+  await runRefused(folder.path, ["init", "--team", "!!!", "--owner", "Ada"]);
+  await using serving = startServing(folder.path, ["quickstart", "--json"], anyPort);
+  const { data } = JSON.parse(await serving.firstLine()) as { data: Started };
+  expect(data.team.name).toBe("My team");
   expect(await serving.stop()).toEqual({ status: 0, rest: "" });
 });

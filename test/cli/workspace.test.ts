@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AuditEntry } from "../../src/audit/audit.ts";
 import { run, runJson, runRefused } from "../support/cli.ts";
@@ -12,6 +12,13 @@ type Made = {
   owner: { id: string; name: string };
   channel: { id: string };
 };
+
+/** The bytes of each file of the folder, by its name. */
+function filesOf(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "base64")]),
+  );
+}
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
@@ -59,27 +66,33 @@ describe("parley init", () => {
     for (const name of readdirSync(folder.path)) expect(mode(join(folder.path, name)), name).toBe("600");
   });
 
-  test("is refused where there is a workspace already, and changes nothing", async () => {
+  test("is refused where there is a workspace already, and changes nothing, whatever is missing", async () => {
     using folder = temporaryFolder();
     await runJson(folder.path, init);
+    // Another key would hide that the right one has to be put back.
+    rmSync(join(folder.path, "secret.key"));
+    const before = filesOf(folder.path);
     const { status, message } = await runRefused(folder.path, ["init", "--team", "Other", "--owner", "Eve"]);
     expect(status).toBe(1);
     expect(message).toContain("parley teams create");
-    expect(await runJson<unknown[]>(folder.path, ["teams", "list"])).toHaveLength(1);
+    expect(filesOf(folder.path)).toEqual(before);
   });
 
-  test("makes one workspace when two run at once", async () => {
+  test("makes one workspace when several run at once, and tells the others that there is one", async () => {
     using folder = temporaryFolder();
-    const statuses = await Promise.all([0, 1, 2].map(async () => (await run(folder.path, init)).status));
-    expect(statuses.sort((a, b) => a - b)).toEqual([0, 1, 1]);
+    const ran = await Promise.all([0, 1, 2].map(() => run(folder.path, init)));
+    const refused = ran.filter(({ status }) => status !== 0);
+    expect(refused.map(({ status }) => status)).toEqual([1, 1]);
+    for (const { stderr } of refused) expect(stderr).toContain("parley teams create");
     expect(await runJson<unknown[]>(folder.path, ["teams", "list"])).toHaveLength(1);
   });
 
-  test("can be run again after it was refused for a name", async () => {
+  test("can be run again after it was refused for a name, which left no key", async () => {
     using folder = temporaryFolder();
     const { status, errors } = await runRefused(folder.path, ["init", "--team", "!!!", "--owner", "Ada"]);
     expect(status).toBe(1);
     expect(Object.keys(errors ?? {})).toEqual(["name"]);
+    expect(readdirSync(folder.path)).not.toContain("secret.key");
     await runJson(folder.path, init);
   });
 
@@ -154,4 +167,17 @@ test("--data-dir beats the environment, before the noun and after the verb", asy
     expect(await runJson<unknown[]>(other, args)).toHaveLength(1);
   }
   expect(readdirSync(other)).toEqual([]);
+});
+
+test("a command is done all the same where it cannot tell the server of what is to be delivered", async () => {
+  using folder = temporaryFolder();
+  await runJson(folder.path, init);
+  const url = ["--url", "https://example.com/hook", "--event", "channel.member_added"];
+  await runJson(folder.path, ["webhooks", "create", "--name", "all", ...url]);
+  rmSync(join(folder.path, "queue.signal"));
+  mkdirSync(join(folder.path, "queue.signal"));
+  const bot = ["bots", "create", "--name", "ci", "--channel", "general"];
+  const { status, stderr } = await run(folder.path, bot);
+  expect(status).toBe(0);
+  expect(stderr).toMatch(/^The server does not know of it yet\. .*queue\.signal.*\nNext: /);
 });
