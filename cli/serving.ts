@@ -1,7 +1,7 @@
 import type { Database } from "../src/database/open.ts";
 import { DomainError } from "../src/errors.ts";
 import type { Log } from "../src/log.ts";
-import { openWorkspace } from "../src/workspace.ts";
+import { explainDataError, openWorkspace } from "../src/workspace.ts";
 import type { Invocation, SettingFlags } from "./invocation.ts";
 import { stopSignal } from "./stop-signal.ts";
 
@@ -9,7 +9,8 @@ import { stopSignal } from "./stop-signal.ts";
  * Serves the workspace until SIGTERM or SIGINT, then finishes the requests under way and closes the data; a second
  * signal does not wait for them. `onListening` runs once it listens.
  * @throws DomainError `conflict` when the port is taken or the data folder served already, `forbidden` or `invalid`
- *   when the system does not give the port or the address; what `openWorkspace` and `readConfig` throw.
+ *   when the system does not give the port, the address or a file of the data folder; what `openWorkspace` and
+ *   `readConfig` throw.
  */
 export async function serveUntilStopped(
   invocation: Invocation,
@@ -25,7 +26,9 @@ export async function serveUntilStopped(
     const stopped = stopSignal();
     const log = createLog(config.logLevel);
     endOnFault(log);
-    const app = await listen(() => startApp({ config, dataDir, database, log }), config);
+    const app = await startApp({ config, dataDir, database, log }).catch((error: unknown) => {
+      throw explainListenError(error, config) ?? explainDataError(error, dataDir);
+    });
     try {
       await onListening({ url: app.url, database });
       await stopped;
@@ -52,29 +55,28 @@ function endOnFault(log: Log): void {
   process.on("unhandledRejection", end);
 }
 
-async function listen<App>(
-  start: () => Promise<App>,
+/** The refusal that stands for the system's error about the address; undefined when the error is about something else. */
+function explainListenError(
+  error: unknown,
   { host, port }: { host: string; port: number },
-): Promise<App> {
-  try {
-    return await start();
-  } catch (error) {
-    const advice = "Choose another one with PARLEY_PORT=N or parley serve --port N; 0 is any free one.";
-    switch (error instanceof Error && "code" in error && error.code) {
-      case "EADDRINUSE":
-        throw new DomainError("conflict", `Port ${port} of ${host} is taken. ${advice}`);
-      case "EACCES":
-        throw new DomainError("forbidden", `Port ${port} is not for this login. ${advice}`);
-      case "EADDRNOTAVAIL":
-      case "EINVAL":
-      case "ENOTFOUND":
-        throw new DomainError(
-          "invalid",
-          `${JSON.stringify(host)} is not an address of this machine. 127.0.0.1 is for this machine alone, ` +
-            "0.0.0.0 for every network that it is in.",
-        );
-      default:
-        throw error;
-    }
+): DomainError | undefined {
+  if (!(error instanceof Error && "code" in error && "syscall" in error)) return undefined;
+  if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") return undefined;
+  const advice = "Choose another one with PARLEY_PORT=N or parley serve --port N; 0 is any free one.";
+  switch (error.code) {
+    case "EADDRINUSE":
+      return new DomainError("conflict", `Port ${port} of ${host} is taken. ${advice}`);
+    case "EACCES":
+      return new DomainError("forbidden", `Port ${port} is not for this login. ${advice}`);
+    case "EADDRNOTAVAIL":
+    case "EINVAL":
+    case "ENOTFOUND":
+      return new DomainError(
+        "invalid",
+        `${JSON.stringify(host)} is not an address of this machine. 127.0.0.1 is for this machine alone, ` +
+          "0.0.0.0 for every network that it is in.",
+      );
+    default:
+      return undefined;
   }
 }

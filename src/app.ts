@@ -33,9 +33,10 @@ export type AppParts = {
 };
 
 /**
- * Puts the parts together: serves, delivers and cleans up. This is the only place that knows them all.
+ * Puts the parts together: serves, delivers and cleans up. This is the only place that knows them all. Where it throws,
+ * nothing of it goes on.
  * @throws DomainError `conflict` when another server works on the data folder; the operating system's error when the
- *   address is taken.
+ *   address is taken, or a file of the data folder not for this login.
  */
 export async function startApp({
   config,
@@ -44,7 +45,8 @@ export async function startApp({
   log,
   overrides = {},
 }: AppParts): Promise<RunningApp> {
-  const lock = holdServerLock(dataDir);
+  await using begun = new AsyncDisposableStack();
+  const lock = begun.use(holdServerLock(dataDir));
   const { ca, ...guardOverrides } = overrides;
   const vault = new Vault(findKey(dataDir, config.secretKey));
   if (await vault.adopt(database)) {
@@ -74,22 +76,27 @@ export async function startApp({
     config,
     directory,
   );
-  const server = startServer(root, log, config);
-  listening = `http://${urlHost(config.host)}:${server.port}`;
-
   const deliveries = config.integrationsEnabled
-    ? await startDeliveries({ config, dataDir, database, log, vault, guard, ca })
+    ? prepareDeliveries({ config, dataDir, database, log, vault, guard, ca })
     : undefined;
+  begun.defer(() => deliveries?.stop());
+  // After all that can fail for want of a file: nobody is answered by a server that then gives up.
+  const server = startServer(root, log, config);
+  begun.defer(() => server.stop(true));
+  listening = `http://${urlHost(config.host)}:${server.port}`;
+  await deliveries?.begin();
   // What is past its time goes, whether anything is delivered or not.
   const retention = new Retention(database, config.webhooksRetentionDays, log);
   retention.start();
+  // It stands: from here on the one who called ends it.
+  begun.move();
   log.info({ url: listening, integrations_enabled: config.integrationsEnabled }, "server.started");
   return {
     url: listening,
     async stop() {
       // Together: a client that is slow to let go must not keep the worker beginning new deliveries.
       await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
-      lock.release();
+      lock[Symbol.dispose]();
       log.info("server.stopped");
     },
   };
@@ -101,8 +108,8 @@ type DeliveryParts = Omit<AppParts, "overrides"> & {
   ca: string | undefined;
 };
 
-/** Delivers what is queued, beside the requests. */
-async function startDeliveries({ config, dataDir, database, log, vault, guard, ca }: DeliveryParts) {
+/** What delivers the queue, beside the requests; until it begins it only listens for work. */
+function prepareDeliveries({ config, dataDir, database, log, vault, guard, ca }: DeliveryParts) {
   const worker = new Worker({
     database,
     vault,
@@ -115,9 +122,9 @@ async function startDeliveries({ config, dataDir, database, log, vault, guard, c
     },
   });
   const stopWatching = watchForWork(dataDir, () => void worker.wakeAll());
-  // What was under way when the last server ended is still queued, and goes out at once.
-  await worker.wakeAll();
   return {
+    // What was under way when the last server ended is still queued, and goes out at once.
+    begin: () => worker.wakeAll(),
     async stop() {
       stopWatching();
       await worker.stop();

@@ -1,19 +1,25 @@
 import { Database as SqliteFile } from "bun:sqlite";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
 
 /**
  * Makes this process the one server of the data folder: the queue is worked off by one worker at a time. The lock is
  * the operating system's, on a file of its own, so it ends with the process however that ends. Commands need no lock.
- * @throws DomainError `conflict` when another process holds it.
+ * @throws DomainError `conflict` when another process holds it; the system's or SQLite's error when this login may not
+ *   use the file.
  */
-export function holdServerLock(dataDir: string): { release(): void } {
-  const file = new SqliteFile(join(dataDir, "server.lock"), { create: true });
+export function holdServerLock(dataDir: string): Disposable {
+  const path = join(dataDir, "server.lock");
+  // SQLite would let everybody read the file, and who reads it can keep the server from its lock.
+  closeSync(openSync(path, "a", 0o600));
+  const file = new SqliteFile(path, { readwrite: true });
   try {
     file.run("BEGIN EXCLUSIVE");
-  } catch {
+  } catch (error) {
     file.close();
+    if (!(error instanceof Error && "code" in error && error.code === "SQLITE_BUSY")) throw error;
     throw new DomainError("conflict", `Another parley is serving ${dataDir} already. Stop it first.`);
   }
-  return { release: () => file.close() };
+  return { [Symbol.dispose]: () => file.close() };
 }

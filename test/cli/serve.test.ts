@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { join } from "node:path";
 import { keys, onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
@@ -97,6 +99,36 @@ describe("parley serve", () => {
     ]);
     expect(status).toBe(1);
     expect(message).toContain("192.0.2.1");
+  });
+
+  test("ends with 1 and one line when a file of the data folder cannot be used", async () => {
+    using folder = temporaryFolder();
+    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    mkdirSync(join(folder.path, "queue.signal"));
+    const { status, stderr } = await run(folder.path, ["serve", "--port", "0"]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^error: .*queue\.signal.*\n$/);
+    expect(stderr).not.toContain("Port");
+  });
+
+  test("refuses a folder that another server serves, and keeps its lock from other logins", async () => {
+    await using server = await startServer();
+    const { status, message } = await runRefused(server.dataDir, ["serve", "--port", "0"]);
+    expect(status).toBe(1);
+    expect(message).toContain("Another parley is serving");
+    expect(statSync(join(server.dataDir, "server.lock")).mode & 0o777).toBe(0o600);
+  });
+
+  test("does not take a lock that cannot be used for another server", async () => {
+    using folder = temporaryFolder();
+    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    writeFileSync(
+      join(folder.path, "server.lock"),
+      "This is no lock, and it is long enough to be one.".repeat(99),
+    );
+    const { status, message } = await runRefused(folder.path, ["serve", "--port", "0"]);
+    expect(status).toBe(1);
+    expect(message).not.toContain("Another parley");
   });
 
   test("tells people the address and how to stop it", async () => {
