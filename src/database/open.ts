@@ -1,6 +1,5 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { type BunSQLiteDatabase, drizzle } from "drizzle-orm/bun-sqlite";
-import { DomainError } from "../errors.ts";
 import { migrate } from "./migrate.ts";
 import * as schema from "./schema.ts";
 import { WriteQueue } from "./write.ts";
@@ -89,8 +88,7 @@ function refuseUnsafeSqlite(file: SqliteFile): void {
   const found =
     file.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
   if (Bun.semver.order(found, oldestSafeSqlite) >= 0) return;
-  throw new DomainError(
-    "data_too_new",
+  throw new Error(
     `This build carries SQLite ${found}; ${oldestSafeSqlite} is the oldest that is safe with two processes.`,
   );
 }
