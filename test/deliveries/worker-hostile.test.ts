@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
+import { until } from "../support/conditions.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { startWebhookStage, type Subscribed, type WebhookStage } from "../webhooks/webhook-stage.ts";
+import { startWebhookStage, type Subscribed } from "../webhooks/webhook-stage.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { createAuthority } from "./certificates.ts";
 import { answering, dripping, flooding, noContent, rawReceiver } from "./raw-receiver.ts";
@@ -23,7 +24,7 @@ type Hostility = [
   error: string | null,
 ];
 
-const timedOut = "timed out after 500 ms";
+const timedOut = "timed out after 2000 ms";
 const malformed = "malformed HTTP answer";
 
 const hostilities: Hostility[] = [
@@ -73,13 +74,9 @@ function peakMemory(pid: number): number {
   return peak;
 }
 
-async function drained(stage: WebhookStage, subscriptions: Subscribed[]): Promise<void> {
-  for (const subscription of subscriptions) await stage.drained(subscription);
-}
-
 test("receivers that misbehave in every way are logged for what they did, and cost no memory", async () => {
   await using stage = await startWebhookStage({
-    WEBHOOKS_TIMEOUT: "0.5",
+    WEBHOOKS_TIMEOUT: "2",
     WEBHOOKS_MAX_ATTEMPTS: "2",
   });
   const channel = await stage.channel();
@@ -98,14 +95,17 @@ test("receivers that misbehave in every way are logged for what they did, and co
     const receiver = stack.use(await rawReceiver(behave));
     subscriptions.push(await subscribe(receiver.port));
   }
-  for (let count = 0; count < 20; count++) await stage.post(channel);
-  await drained(stage, [...subscriptions, subscription]);
+  for (let count = 0; count < 10; count++) await stage.post(channel);
+  const all = [...subscriptions, subscription];
+  await until("all is tried twice", () => all.every((each) => stage.queued(each) === 0), {
+    timeout_ms: 40_000,
+  });
   const after = peakMemory(stage.server.pid);
   expect(after - before).toBeLessThan(50 * mebibyte);
 
   for (const [index, [what, , status, error]] of hostilities.entries()) {
     const { deliveries } = await stage.shown(subscriptions[index] as Subscribed);
-    expect(deliveries, what).toHaveLength(20);
+    expect(deliveries, what).toHaveLength(error === null ? 10 : 20);
     for (const delivery of deliveries) {
       expect([what, delivery.succeeded, delivery.response_status, delivery.error]).toEqual([
         what,
@@ -115,7 +115,7 @@ test("receivers that misbehave in every way are logged for what they did, and co
       ]);
     }
   }
-  expect(good.connections()).toBe(120);
+  expect(good.connections()).toBe(110);
 }, 60_000);
 
 test("a cookie that a receiver sets comes back neither to it nor to another", async () => {
