@@ -122,9 +122,11 @@ function addRevoke(noun: Command, invocation: Invocation): void {
     await invocation.inTeam(async (at) => {
       const webhook = await chosenWebhook(invocation, at, given);
       await invocation.prompts.confirm(`Revoke ${title(webhook)}? Its address is dead for good.`);
-      await at.database.write((tx) => revokeIncomingWebhook(tx, at.team.id, webhook.id, invocation.actor));
+      const revoked = await at.database.write((tx) =>
+        revokeIncomingWebhook(tx, at.team.id, webhook.id, invocation.actor),
+      );
       invocation.output.done({
-        data: webhook,
+        data: revoked,
         said: `Revoked ${title(webhook)}.`,
         brief: webhook.id,
         next: "parley incoming-webhooks list",
@@ -149,7 +151,7 @@ function addRotateSecret(noun: Command, invocation: Invocation): void {
         rotateIncomingSecret(tx, vault, at.team.id, webhook.id, invocation.actor),
       );
       invocation.output.done({
-        data: { ...webhook, ...rotated },
+        data: rotated,
         said: [`Made a new signing secret for ${title(webhook)}.`, ...signingHint(rotated.secret)],
         brief: rotated.secret,
       });

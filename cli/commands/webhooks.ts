@@ -148,12 +148,13 @@ function addDelete(noun: Command, invocation: Invocation): void {
     examples: ["parley webhooks delete CI --yes"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
-      const subscription = await chosenSubscription(invocation, at, given);
-      const { id, name } = subscription;
+      const { id, name } = await chosenSubscription(invocation, at, given);
       await invocation.prompts.confirm(`Delete the subscription ${name}? What waits for it is dropped.`);
-      await at.database.write((tx) => deleteSubscription(tx, at.team.id, id, invocation.actor));
+      const deleted = await at.database.write((tx) =>
+        deleteSubscription(tx, at.team.id, id, invocation.actor),
+      );
       invocation.output.done({
-        data: subscription,
+        data: deleted,
         said: `Deleted the subscription ${name}.`,
         brief: id,
         next: "parley webhooks list",

@@ -12,10 +12,9 @@ import type { UserRow } from "../users/store.ts";
 import {
   type IncomingWebhookRow,
   insertIncomingWebhook,
-  revokeWebhookRow,
   revokeWebhookRowsOfBot,
   selectIncomingWebhooks,
-  updateWebhookSecret,
+  updateIncomingWebhook,
 } from "./store.ts";
 
 /** An incoming webhook as lists show it: never its address or secret. */
@@ -82,7 +81,8 @@ export async function listIncomingWebhooks(db: Reading, teamId: string): Promise
 }
 
 /**
- * Revokes the address for good: the next request to it finds nothing. What it posted stays and keeps naming it.
+ * Revokes the address for good: the next request to it finds nothing. What it posted stays and keeps naming it. Returns
+ * the webhook as it was.
  * @throws DomainError `not_found`.
  */
 export async function revokeIncomingWebhook(
@@ -90,11 +90,11 @@ export async function revokeIncomingWebhook(
   teamId: string,
   id: string,
   actor: string,
-): Promise<{ id: string }> {
-  const row = await revokeWebhookRow(tx, teamId, id.toLowerCase(), Date.now());
-  if (!row) throw notFound("incoming webhook");
-  await recordWebhook(tx, row, "incoming_webhook.revoked", actor);
-  return { id: row.id };
+): Promise<IncomingWebhook> {
+  const { webhook, bot, channel } = await getIncomingWebhook(tx, teamId, id);
+  await updateIncomingWebhook(tx, webhook.id, { revokedAt: Date.now() });
+  await recordWebhook(tx, webhook, "incoming_webhook.revoked", actor);
+  return webhookResource(webhook, bot, channel);
 }
 
 /** Revokes every address of the bot for good, or with `channelId` the one that posts there. */
@@ -120,14 +120,19 @@ export async function rotateIncomingSecret(
   teamId: string,
   id: string,
   actor: string,
-): Promise<{ id: string; signed: true; secret: string }> {
+): Promise<IncomingWebhook & { secret: string }> {
+  const { webhook, bot, channel } = await getIncomingWebhook(tx, teamId, id);
   const secret = newSecret("whsec_");
-  const known = id.toLowerCase();
-  const sealed = await vault.seal(tx, secret, `incoming_webhooks:${known}`);
-  const row = await updateWebhookSecret(tx, teamId, known, sealed);
-  if (!row) throw notFound("incoming webhook");
-  await recordWebhook(tx, row, "incoming_webhook.secret_rotated", actor);
-  return { id: row.id, signed: true, secret };
+  const sealed = await vault.seal(tx, secret, `incoming_webhooks:${webhook.id}`);
+  await updateIncomingWebhook(tx, webhook.id, { secret: sealed });
+  await recordWebhook(tx, webhook, "incoming_webhook.secret_rotated", actor);
+  return { ...webhookResource({ ...webhook, secret: sealed }, bot, channel), secret };
+}
+
+async function getIncomingWebhook(db: Reading, teamId: string, id: string) {
+  const [found] = await selectIncomingWebhooks(db, teamId, id.toLowerCase());
+  if (!found) throw notFound("incoming webhook");
+  return found;
 }
 
 function webhookResource(row: IncomingWebhookRow, bot: UserRow, channel: ChannelRow): IncomingWebhook {

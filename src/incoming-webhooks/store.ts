@@ -37,14 +37,20 @@ export async function selectLiveWebhook(db: Reading, hash: string) {
   return row;
 }
 
-/** The team's live webhooks with their bots and channels, newest first. */
-export async function selectIncomingWebhooks(db: Reading, teamId: string) {
+/** The team's live webhooks with their bots and channels, newest first; with `id` that one only. */
+export async function selectIncomingWebhooks(db: Reading, teamId: string, id?: string) {
   return await db
     .select({ webhook: incomingWebhooks, bot: users, channel: channels })
     .from(incomingWebhooks)
     .innerJoin(users, eq(users.id, incomingWebhooks.botId))
     .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
-    .where(and(eq(incomingWebhooks.teamId, teamId), isNull(incomingWebhooks.revokedAt)))
+    .where(
+      and(
+        eq(incomingWebhooks.teamId, teamId),
+        isNull(incomingWebhooks.revokedAt),
+        id === undefined ? undefined : eq(incomingWebhooks.id, id),
+      ),
+    )
     .orderBy(desc(incomingWebhooks.createdAt), desc(incomingWebhooks.id));
 }
 
@@ -57,15 +63,12 @@ export async function selectWebhookSecrets(db: Reading): Promise<Array<{ id: str
   return rows.flatMap(({ id, secret }) => (secret === null ? [] : [{ id, secret }]));
 }
 
-/** Revokes the team's webhook; the row as it now is, or undefined when there is no such live one. */
-export async function revokeWebhookRow(
+export async function updateIncomingWebhook(
   tx: Writing,
-  teamId: string,
   id: string,
-  at: number,
-): Promise<IncomingWebhookRow | undefined> {
-  const [row] = await tx.update(incomingWebhooks).set({ revokedAt: at }).where(live(teamId, id)).returning();
-  return row;
+  change: Pick<Partial<IncomingWebhookRow>, "revokedAt" | "secret">,
+): Promise<void> {
+  await tx.update(incomingWebhooks).set(change).where(eq(incomingWebhooks.id, id));
 }
 
 /** Revokes every webhook of the bot, or the one for one channel only; the rows as they now are. */
@@ -86,23 +89,4 @@ export async function revokeWebhookRowsOfBot(
       ),
     )
     .returning();
-}
-
-/** Replaces the sealed secret; the row as it now is, or undefined when there is no such live one. */
-export async function updateWebhookSecret(
-  tx: Writing,
-  teamId: string,
-  id: string,
-  secret: Buffer,
-): Promise<IncomingWebhookRow | undefined> {
-  const [row] = await tx.update(incomingWebhooks).set({ secret }).where(live(teamId, id)).returning();
-  return row;
-}
-
-function live(teamId: string, id: string) {
-  return and(
-    eq(incomingWebhooks.id, id),
-    eq(incomingWebhooks.teamId, teamId),
-    isNull(incomingWebhooks.revokedAt),
-  );
 }

@@ -132,6 +132,7 @@ export async function showSubscription(
 
 /**
  * Deletes the subscription: nothing is sent from now on. What still waited is dropped by retention, in small steps.
+ * Returns it as it was.
  * @throws DomainError `not_found`.
  */
 export async function deleteSubscription(
@@ -139,11 +140,12 @@ export async function deleteSubscription(
   teamId: string,
   id: string,
   actor: string,
-): Promise<void> {
+): Promise<WebhookSubscription> {
   const row = await getSubscription(tx, teamId, id);
   await updateSubscription(tx, row.id, { deletedAt: Date.now() });
   await deleteFilters(tx, row.id);
   await recordSubscription(tx, row, "webhook.deleted", actor);
+  return subscriptionResource(row);
 }
 
 /** Writes to the audit log what was done to the subscription; never its secret. */

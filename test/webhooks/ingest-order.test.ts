@@ -150,8 +150,10 @@ describe("the address works only as long as its bot may post", () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel, { signed: true });
     expect((await stage.send(hook.token, body, signed(body, hook.secret))).status).toBe(202);
-    await stage.database.write((tx) => revokeIncomingWebhook(tx, stage.team.id, hook.id, actor));
-    expect((await stage.send(hook.token, body, signed(body, hook.secret))).status).toBe(404);
+    const { bot, token, secret, ...shown } = hook;
+    const revoked = stage.database.write((tx) => revokeIncomingWebhook(tx, stage.team.id, hook.id, actor));
+    expect(await revoked).toEqual({ ...shown, bot: { id: bot.id, name: bot.name } });
+    expect((await stage.send(token, body, signed(body, secret))).status).toBe(404);
     expect((await stage.send(hook.token, body)).status).toBe(404);
     expect((await stage.messages(channel)).map(({ author }) => author.id)).toEqual([hook.bot.id]);
     expect((await stage.audit("incoming_webhook.revoked"))[0]?.target).toBe(`incoming_webhook:${hook.id}`);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ChannelRow } from "../../src/channels/store.ts";
-import { rotateIncomingSecret } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { listIncomingWebhooks, rotateIncomingSecret } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { actor } from "../support/workspace.ts";
 import { type Incoming, ingestDigest, startWebhookStage, type WebhookStage } from "./webhook-stage.ts";
 
@@ -147,9 +147,13 @@ test("a new secret ends the old one at once, and makes an unsigned webhook a sig
   for (const signed of [true, false]) {
     const rotated = await stage.incoming(channel, { signed });
     const { vault } = stage;
-    const { secret } = await stage.database.write((tx) =>
+    const { secret, ...shown } = await stage.database.write((tx) =>
       rotateIncomingSecret(tx, vault, stage.team.id, rotated.id, actor),
     );
+    expect([shown]).toEqual(
+      (await listIncomingWebhooks(stage.database.read, stage.team.id)).filter(({ id }) => id === rotated.id),
+    );
+    expect(shown.signed).toBe(true);
     const withSecret = async (key: string | null) =>
       (await stage.send(rotated.token, body, { "x-signature-256": ingestDigest(body, key) })).status;
     expect(secret).not.toBe(rotated.secret ?? "");
