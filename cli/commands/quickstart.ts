@@ -81,6 +81,7 @@ function lines(
       : [
           `The workspace of ${team.name} is there already, in ${dataDir}.`,
           "Here are a fresh token and a fresh incoming webhook for it.",
+          "Those of an earlier quickstart are revoked.",
         ]),
     `The bot ${bot.name} is in #${channel.name}. Its token has every scope, and is shown once.`,
     "",
