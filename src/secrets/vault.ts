@@ -90,7 +90,8 @@ function otherKey(): DomainError {
   return new DomainError(
     "key_missing",
     "This is not the key that the server of this workspace keeps its secrets under, so it could not read a new one. " +
-      "Set PARLEY_SECRET_KEY to the server's, or put its secret.key back, and try again.",
+      "Set PARLEY_SECRET_KEY to the server's, or put its secret.key back, and try again; where that key is lost, " +
+      "start the server with this one first.",
   );
 }
 
