@@ -207,9 +207,12 @@ describe("the members of a group", () => {
     ]);
   });
 
-  test("all go when all are removed", async () => {
+  test("all go when all are removed, and when a PUT leaves them out", async () => {
     const group = await stage.group("Emptied", [ann, ben]);
     await stage.scim.patch(`/Groups/${group.id}`, { op: "remove", path: "members" });
+    expect(await membersOf(group)).toEqual([]);
+    await add(group, ann);
+    await stage.scim.put(`/Groups/${group.id}`, { displayName: "Emptied" });
     expect(await membersOf(group)).toEqual([]);
   });
 

@@ -97,6 +97,25 @@ describe("the cost does not grow with the number of people", () => {
   });
 });
 
+test.each([
+  ["people", undefined],
+  ["people", "displayName"],
+  ["people", "emails"],
+  ["people", "meta.created"],
+  ["groups", undefined],
+  ["groups", "displayName"],
+])("the pages of %s, sorted by %s, have one order: that of the ids comes last", async (what, sortBy) => {
+  const read = parametersOfBody({ sortBy, excludedAttributes: "members" });
+  await plansOf(() =>
+    what === "people"
+      ? listUsers(tx, directory, queryOf(userKind, read))
+      : listGroups(tx, directory, queryOf(groupKind, read)),
+  );
+  const pages = noted.filter(({ sql }) => sql.includes(" limit "));
+  expect(pages.length).toBeGreaterThan(0);
+  for (const { sql } of pages) expect(sql).toMatch(/order by .*"id" asc limit/);
+});
+
 describe("an index is used", () => {
   test.each([
     ["the pages of people", "Users", {}, /users_of_directory \(team_id=\?\)/],
