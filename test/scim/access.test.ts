@@ -86,6 +86,16 @@ describe("the token", () => {
     expect((await scimClient(stage.server.url, token).get("/Users")).status).toBe(401);
   });
 
+  test("stops the start, unseen, where no header can carry it", async () => {
+    for (const token of ["two words", "one,two", "schlüssel", "line\nend"]) {
+      const start = await startServer({ environment: { SCIM_TOKEN: token } }).catch(
+        (error: unknown) => error,
+      );
+      expect(String(start)).toContain("SCIM_TOKEN");
+      expect(String(start)).not.toContain(token);
+    }
+  });
+
   test("is in no answer, no file and no line of the log", async () => {
     await stage.user("written@example.com");
     expect(stage.server.logLines().join("\n")).not.toContain(scimToken);
