@@ -51,6 +51,7 @@ export function forbidden(message: string): DomainError {
 /** The refusal of input: `errors` maps each field to what is wrong with it, and the message sums them up. */
 export function invalid(errors: FieldErrors): DomainError {
   const [first = "The input is not valid.", ...others] = Object.values(errors).flat();
-  const rest = others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "error" : "errors"})`;
+  const rest =
+    others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "error" : "errors"})`;
   return new DomainError("invalid", first + rest, { errors });
 }

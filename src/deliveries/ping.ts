@@ -28,7 +28,12 @@ export async function ping(
 ): Promise<Pong> {
   const row = await getSubscription(database.read, teamId, id);
   const now = Date.now();
-  const envelope = { id: Bun.randomUUIDv7(), type: "ping", created_at: timestamp(now), data: { webhook_id: row.id } };
+  const envelope = {
+    id: Bun.randomUUIDv7(),
+    type: "ping",
+    created_at: timestamp(now),
+    data: { webhook_id: row.id },
+  };
   const notice = { id: envelope.id, type: envelope.type, envelope: JSON.stringify(envelope) };
   const outcome = await attempt(outgoing, row.url, prepare(notice, signingSecrets(vault, row, now), now));
   return {

@@ -27,10 +27,14 @@ export async function replay(
   const found = await selectAttempt(database.read, teamId, attemptId.toLowerCase());
   if (!found) throw notFound("delivery");
   const { attempt: original, subscription } = found;
-  if (subscription.deletedAt !== null) throw new DomainError("not_found", "The delivery's subscription was deleted.");
+  if (subscription.deletedAt !== null)
+    throw new DomainError("not_found", "The delivery's subscription was deleted.");
   const event = await selectEvent(database.read, original.eventId);
   if (!event) {
-    throw new DomainError("conflict", "The payload of this delivery is no longer stored, so it cannot be sent again.");
+    throw new DomainError(
+      "conflict",
+      "The payload of this delivery is no longer stored, so it cannot be sent again.",
+    );
   }
 
   const secrets = signingSecrets(vault, subscription, Date.now());
