@@ -1,6 +1,4 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { type Group, type User } from "./scim-client.ts";
 import { type ScimStage, startScimStage } from "./scim-stage.ts";
 
@@ -19,17 +17,18 @@ describe("a group of 100,000 members", () => {
 
   beforeAll(async () => {
     group = await stage.group("Everybody");
-    using file = new SqliteFile(join(stage.server.dataDir, "parley.db"));
-    file.run(
-      `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 100000)
-       INSERT INTO users (id, team_id, type, name, role, user_name, display_name, created_at, updated_at)
-       SELECT printf('019a0000-0000-7000-8000-%012x', n), ?1, 'human', 'P' || n, 'member', 'p' || n, 'P' || n, 1, 1
-       FROM number`,
-      [stage.teamId],
-    );
-    file.run(
-      "INSERT INTO channel_members (channel_id, user_id, joined_at) SELECT ?1, id, 1 FROM users WHERE created_at = 1",
-      [group.id],
+    stage.seed(
+      [
+        `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 100000)
+         INSERT INTO users (id, team_id, type, name, role, user_name, display_name, created_at, updated_at)
+         SELECT printf('019a0000-0000-7000-8000-%012x', n), ?1, 'human', 'P' || n, 'member', 'p' || n, 'P' || n, 1, 1
+         FROM number`,
+        stage.teamId,
+      ],
+      [
+        "INSERT INTO channel_members (channel_id, user_id, joined_at) SELECT ?1, id, 1 FROM users WHERE created_at = 1",
+        group.id,
+      ],
     );
   });
 

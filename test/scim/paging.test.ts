@@ -1,6 +1,4 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { type Refusal } from "./scim-client.ts";
 import { type ScimStage, startScimStage } from "./scim-stage.ts";
 
@@ -11,15 +9,15 @@ let stage: ScimStage;
 beforeAll(async () => {
   stage = await startScimStage();
   // One is there: the owner.
-  using file = new SqliteFile(join(stage.server.dataDir, "parley.db"));
-  file.run(
+  stage.seed([
     `WITH RECURSIVE number(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
      INSERT INTO users (id, team_id, type, name, role, user_name, display_name, created_at, updated_at, deactivated_at)
      SELECT printf('019a0000-%04x-7000-8000-%012x', n * 7919 % 65536, n), ?2, 'human', 'Person ' || n, 'member',
        'person' || n || '@example.com', 'Person ' || n, n, n, CASE n % 3 WHEN 0 THEN n END
      FROM number`,
-    [people, stage.teamId],
-  );
+    people,
+    stage.teamId,
+  ]);
 });
 
 afterAll(async () => await stage[Symbol.asyncDispose]());

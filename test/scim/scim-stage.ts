@@ -1,3 +1,5 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { join } from "node:path";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import type { UserRow } from "../../src/users/store.ts";
 import { createPerson, getUser } from "../../src/users/users.ts";
@@ -28,6 +30,8 @@ export type ScimStage = AsyncDisposable & {
   as(user: UserRow): Promise<ApiClient>;
   /** The row of somebody whom the directory knows by this id. */
   workspaceUser(id: string): Promise<UserRow>;
+  /** Runs statements on the data while the server does: for more people than the domain adds in the time of a test. */
+  seed(...statements: Array<[sql: string, ...parameters: Array<string | number>]>): void;
   /** Adds a person as the command line does. */
   person(name: string, email?: string): Promise<UserRow>;
   /** Adds a person as a directory does. */
@@ -53,6 +57,11 @@ export async function startScimStage(
     scim,
     as: async (user) => apiClient(server.url, (await workspace.token(user)).token),
     workspaceUser: async (id) => await getUser(workspace.database.read, teamId, id),
+    seed: (...statements) => {
+      using file = new SqliteFile(join(server.dataDir, "parley.db"));
+      file.run("PRAGMA busy_timeout = 5000");
+      for (const [sql, ...parameters] of statements) file.run(sql, parameters);
+    },
     person: async (name, email) =>
       await workspace.database.write((tx) =>
         createPerson(tx, teamId, { name, role: "member", email }, actor),
