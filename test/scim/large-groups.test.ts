@@ -32,17 +32,19 @@ describe("a group of 100,000 members", () => {
     );
   });
 
-  test("is shown, and changes at the cost of the change", async () => {
-    const started = performance.now();
+  test("is shown, and takes one more in and lets one go", async () => {
     const { json } = await stage.scim.get<Group>(`/Groups/${group.id}`);
-    const read = performance.now();
     expect(json.members).toHaveLength(100_000);
-    for (const op of ["add", "remove"]) {
-      const operation = { op, path: "members", value: [{ value: user.id }] };
-      expect((await stage.scim.patch(`/Groups/${group.id}`, operation)).status).toBe(204);
-    }
-    // Reading all the members once takes many times as long as both.
-    expect(performance.now() - read).toBeLessThan(read - started);
+    const leaver = json.members?.[0]?.value ?? "";
+    const { status } = await stage.scim.patch(
+      `/Groups/${group.id}`,
+      { op: "add", path: "members", value: [{ value: user.id }] },
+      { op: "remove", path: `members[value eq "${leaver}"]` },
+    );
+    expect(status).toBe(204);
+    const after = (await stage.scim.get<Group>(`/Groups/${group.id}`)).json.members ?? [];
+    const ids = new Set(after.map(({ value }) => value));
+    expect([ids.size, ids.has(user.id), ids.has(leaver)]).toEqual([100_000, true, false]);
   });
 
   test("is refused with one more where all members are asked for, and not where they are left out", async () => {
