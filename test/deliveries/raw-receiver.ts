@@ -56,8 +56,9 @@ export const noContent = answering("HTTP/1.1 204 No Content\r\n\r\n");
 /** Answers a request with `head` and then with `chunk` over and over, as fast as the other side takes it. */
 export function flooding(head: string, chunk: string | Uint8Array): (socket: Socket) => void {
   return (socket) => {
+    // One chunk for each turn of the event loop, which it shares with the sender and the sender's timeout.
     const pour = () => {
-      while (!socket.destroyed && socket.write(chunk));
+      if (!socket.destroyed && socket.write(chunk)) setImmediate(pour);
     };
     socket.on("drain", pour);
     socket.once("data", () => {
