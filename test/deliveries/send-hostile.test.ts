@@ -7,7 +7,7 @@ import { answering, dripping, flooding, rawReceiver } from "./raw-receiver.ts";
 
 const timeoutMs = 300;
 /** What a busy machine may add to the timeout. */
-const slackMs = 2_000;
+const slackMs = 1_000;
 const mebibyte = 1024 * 1024;
 
 type Behaviour = (socket: Socket) => void;
