@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from "pino";
+import { GatheredLines } from "./gathered-lines.ts";
 
 export type Log = Logger;
 
@@ -7,14 +8,13 @@ const messageLengthMax = 1_000;
 const stackLengthMax = 4_000;
 const causesMax = 3;
 
+const standardError = new GatheredLines(2);
+
 /**
  * The log: one JSON line per operation on standard error, with everything known about it. It never holds a secret, so
  * whoever logs an address logs the route and not the path.
  */
-export function createLog(
-  level: string,
-  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
-): Log {
+export function createLog(level: string, destination: DestinationStream = standardError): Log {
   return pino(
     {
       level,

@@ -112,6 +112,19 @@ describe("the log", () => {
     for (const record of requests) expect(record).toMatchObject({ level: 30, msg: "request.handled" });
   });
 
+  test("has one line for each of many requests at once, in the order of their times", async () => {
+    const client = apiClient(stage.server.url, token);
+    const { length: before } = await linesUpToNow(stage.server);
+    const answers = Array.from({ length: 300 }, (_, n) => client.post(messages, { body: `message ${n}` }));
+    const asked = (await Promise.all(answers)).map(({ headers }) => headers.get("x-request-id") ?? "none");
+    const lines = (await linesUpToNow(stage.server))
+      .slice(before, -1)
+      .map((line) => JSON.parse(line) as { request_id: string; time: string });
+    expect(new Set(lines.map(({ request_id }) => request_id))).toEqual(new Set(asked));
+    expect(lines).toHaveLength(asked.length);
+    expect(lines).toEqual(lines.toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time)));
+  });
+
   test("escapes what a reader could take for the end of a line, and a terminal for a command", () => {
     const written: string[] = [];
     const log = createLog("info", { write: (text) => void written.push(text) });

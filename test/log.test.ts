@@ -1,0 +1,127 @@
+import { expect, test } from "bun:test";
+import { closeSync, constants, openSync, readSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "./support/conditions.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const sources = join(import.meta.dir, "..", "src");
+
+const withLog = `import { createLog } from "./log.ts"; const log = createLog("info");`;
+
+/** Starts a program whose imports are those of a file in `src/`, with standard error wherever the test wants it. */
+function start<Place extends "pipe" | number>(program: string, stderr: Place) {
+  const command = [process.execPath, "-e", program];
+  return Bun.spawn(command, { cwd: sources, stdin: "ignore", stdout: "pipe", stderr });
+}
+
+/** A pipe with a name, opened so that nobody waits on it: neither who writes into it nor who reads. */
+function openPipe(path: string): number {
+  Bun.spawnSync(["mkfifo", path]);
+  return openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+}
+
+/** What the pipe holds at this moment, as text. */
+function takeFrom(pipe: number, most: number): string {
+  const bytes = Buffer.alloc(most);
+  try {
+    return bytes.toString("utf8", 0, readSync(pipe, bytes));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EAGAIN") return "";
+    throw error;
+  }
+}
+
+/** The number on each line of a log, which ends with a line's end. */
+function numbersOf(log: string): number[] {
+  const lines = log.split("\n");
+  expect(lines.pop()).toBe("");
+  return lines.map((line) => (JSON.parse(line) as { n: number }).n);
+}
+
+test("lines come out whole and in order, however many are written at once and whatever is in them", async () => {
+  await using program = start(
+    `${withLog}
+     let n = 0;
+     for (const many of [1, 3, 5_000, 0, 2]) {
+       for (let i = 0; i < many; i++) log.info({ n: n++, text: "ü 😀".repeat(i % 50) }, "counted");
+       await new Promise((resolve) => setImmediate(resolve));
+     }`,
+    "pipe",
+  );
+  expect(numbersOf(await program.stderr.text())).toEqual(Array.from({ length: 5_006 }, (_, n) => n));
+});
+
+test("lines for a pipe that is full, and does not make its writers wait, come out whole and in order", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "pipe");
+  const pipe = openPipe(path);
+  await using program = start(
+    `import { constants, openSync } from "node:fs";
+     import { GatheredLines } from "./gathered-lines.ts";
+     import { createLog } from "./log.ts";
+     const pipe = openSync(${JSON.stringify(path)}, constants.O_WRONLY | constants.O_NONBLOCK);
+     const log = createLog("info", new GatheredLines(pipe));
+     for (let n = 0; n < 2_000; n++) log.info({ n, text: "x".repeat(500) }, "counted");`,
+    "pipe",
+  );
+  let taken = "";
+  await until("all lines are there", () => {
+    taken += takeFrom(pipe, 40_000);
+    return taken.endsWith("\n") && taken.split("\n").length > 2_000;
+  });
+  expect(numbersOf(taken)).toEqual(Array.from({ length: 2_000 }, (_, n) => n));
+  expect(await program.exited).toBe(0);
+  closeSync(pipe);
+});
+
+test.each([
+  ["the process exits", "process.exit();", 0],
+  ["a fault ends it", `throw new Error("nobody catches this");`, 1],
+  ["a promise's fault ends it", `void Promise.reject(new Error("nor this"));`, 1],
+  ["it comes to its end", "", 0],
+])("a line that is written right before %s is not lost", async (_how, script, status) => {
+  await using program = start(`${withLog} log.info("last words"); ${script}`, "pipe");
+  expect(await program.stderr.text()).toMatch(/^\{.*"msg":"last words"\}$/m);
+  expect(await program.exited).toBe(status);
+});
+
+test("lines of a turn that takes long come out before its end, and do not pile up", async () => {
+  using folder = temporaryFolder();
+  const seen = join(folder.path, "seen");
+  await using program = start(
+    `${withLog}
+     import { existsSync } from "node:fs";
+     for (let n = 0; n < 1_000; n++) log.info({ n, text: "x".repeat(100) }, "counted");
+     while (!existsSync(${JSON.stringify(seen)})) Bun.sleepSync(1);`,
+    "pipe",
+  );
+  for await (const _lines of program.stderr) writeFileSync(seen, "");
+  expect(await program.exited).toBe(0);
+});
+
+test.each(["a pipe that nobody reads any more", "a full disk"])(
+  "a log that goes to %s does not keep the program from going on",
+  async (place) => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "pipe");
+    let stderr: number;
+    if (place === "a full disk") stderr = openSync("/dev/full", "w");
+    else {
+      const reader = openPipe(path);
+      stderr = openSync(path, "w");
+      closeSync(reader);
+    }
+    await using program = start(
+      `${withLog}
+       for (let n = 0; n < 3; n++) {
+         log.info("to nobody");
+         await new Promise((resolve) => setImmediate(resolve));
+       }
+       process.stdout.write("going on");`,
+      stderr,
+    );
+    closeSync(stderr);
+    expect(await program.stdout.text()).toBe("going on");
+    expect(await program.exited).toBe(0);
+  },
+);
