@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { networkInterfaces } from "node:os";
 import { isWithin } from "../text.ts";
+import { ownAddressesOfLate } from "./own-addresses.ts";
 import { Resolver } from "./resolver.ts";
 import { specialBlockOf } from "./special-addresses.ts";
 
@@ -42,6 +42,7 @@ const maxAnswers = 100; // a name with more addresses than this is not a receive
 
 const resolver = new Resolver();
 const resolveByDns: Resolve = (host) => resolver.resolve(host);
+const machineAddresses = ownAddressesOfLate();
 
 /**
  * Judges the text of a subscription's URL as far as that goes without resolving its host: syntax, the host names that
@@ -62,7 +63,7 @@ export function whyNotPublic(
   address: string,
   guard: Omit<AddressGuard, "blockPrivate"> = {},
 ): string | undefined {
-  const { allow = [], ownAddresses = interfaceAddresses } = guard;
+  const { allow = [], ownAddresses = machineAddresses } = guard;
   const notCanonical = whyNotCanonical(address);
   if (notCanonical !== undefined) return notCanonical;
   if (allow.includes(address)) return undefined;
@@ -155,12 +156,6 @@ function literalOf(url: URL): string | undefined {
 
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, "");
-}
-
-function interfaceAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((addresses = []) =>
-    addresses.map(({ address }) => address),
-  );
 }
 
 async function resolveWithin(
