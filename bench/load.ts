@@ -34,6 +34,8 @@ const script = join(import.meta.dir, "load.lua");
 export async function load(load: Load): Promise<{ answered: number; figures: Figures }> {
   const { url, method = "GET", headers = {}, body = "", connections, seconds, pauseMs = 0 } = load;
   const wrk = ["wrk", "--threads", "1", "--connections", `${connections}`, "--duration", `${seconds}s`];
+  // An answer that is slow is a figure and no failure, and wrk would take one of two seconds for a failure.
+  wrk.push("--timeout", "10s");
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const output = await outputOf([
     ...wrk,

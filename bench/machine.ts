@@ -13,10 +13,10 @@ export async function machineReport(): Promise<string> {
   using memory = new Database(":memory:");
   const sqlite = memory.query<{ version: string }, []>("SELECT sqlite_version() AS version").get();
   const wrk = await $`wrk -v`.nothrow().quiet().text();
-  const commit = await $`git -C ${import.meta.dir} describe --always --dirty`.text();
+  const commit = await $`git -C ${import.meta.dir} describe --always --dirty`.nothrow().quiet().text();
   const [busy = 0] = loadavg();
   return [
-    `- ${new Date().toISOString().slice(0, 10)}, commit ${commit.trim()}`,
+    `- ${new Date().toISOString().slice(0, 10)}, commit ${commit.trim() || "unknown"}`,
     `- ${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB of memory`,
     `- ${type()} ${release()}; a flush of 4 KiB to disk takes ${flushMs().toFixed(2)} ms`,
     `- load average before the first run: ${busy.toFixed(2)}`,

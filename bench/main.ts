@@ -16,6 +16,9 @@ that does nothing else.
   --only NAME  only this one, shown and not written to the file; NAME is a file in bench/rows without ".ts"
 `;
 
+/** A try that is not over by then will never be: it takes a minute. */
+const quickMsMax = 300_000;
+
 const { values } = parseArgs({
   options: {
     quick: { type: "boolean" },
@@ -23,8 +26,15 @@ const { values } = parseArgs({
     help: { type: "boolean" },
   },
 });
+const limit = values.quick ? setTimeout(giveUp, quickMsMax) : undefined;
 if (values.help) console.log(usage);
 else await measure(values.quick === true, values.only ?? []);
+clearTimeout(limit);
+
+function giveUp(): never {
+  console.error(`Not over after ${quickMsMax / 1000} seconds: something is waited for that does not come.`);
+  process.exit(1);
+}
 
 async function measure(isQuick: boolean, only: string[]): Promise<void> {
   const benchmarks = await findBenchmarks(only);

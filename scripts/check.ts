@@ -10,6 +10,7 @@ const gates: [name: string, command: string[]][] = [
   ["types", ["bun", "run", "types"]],
   ["dead code", ["bun", "run", "knip"]],
   ["build", ["bun", "run", "build"]],
+  ["benchmarks, tried for a moment", ["bun", "run", "bench", "--quick"]],
 ];
 
 let passed = 0;

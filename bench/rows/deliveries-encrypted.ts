@@ -1,13 +1,10 @@
 import type { Benchmark } from "../benchmark.ts";
-import { deliver, startEncryptedReceiver, trusting } from "../deliveries.ts";
+import { deliver, jobsOfFullQueue, startEncryptedReceiver, trusting } from "../deliveries.ts";
 import { postPinned } from "../floor.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
 
 /** The worker's own: so many attempts run at once. */
 const concurrency = 200;
-
-/** More than can be delivered, so that the queue stays full to the end of the run. */
-const jobsPerSecondMax = 20_000;
 
 export default {
   row: 6,
@@ -20,7 +17,7 @@ export default {
     const receiver = stack.use(await startEncryptedReceiver());
     const workspace = await seedWorkspace();
     const subscriptionIds = await subscribe(workspace, receiver.firstLine, { count: 10 });
-    const size = jobsPerSecondMax * (scale.seconds + 1);
+    const size = jobsOfFullQueue(scale);
     const pinned = { concurrency, seconds: scale.seconds, env: trusting(receiver) };
     return {
       Parley: () => deliver({ workspace, receiver, subscriptionIds, size }, scale),

@@ -1,13 +1,10 @@
 import type { Benchmark } from "../benchmark.ts";
-import { deliver, startReceiver } from "../deliveries.ts";
+import { deliver, jobsOfFullQueue, startReceiver } from "../deliveries.ts";
 import { postPinned } from "../floor.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
 
 /** The worker's own: so many attempts run at once. */
 const concurrency = 200;
-
-/** More than can be delivered, so that the queue stays full to the end of the run. */
-const jobsPerSecondMax = 20_000;
 
 export default {
   row: 5,
@@ -20,7 +17,7 @@ export default {
     const receiver = stack.use(await startReceiver());
     const many = await seedWorkspace();
     const one = await seedWorkspace();
-    const size = jobsPerSecondMax * (scale.seconds + 1);
+    const size = jobsOfFullQueue(scale);
     const toMany = {
       workspace: many,
       receiver,
