@@ -134,7 +134,6 @@ export async function addChannel(
     slug,
     isArchived: false,
     isDirect: directSlug !== undefined,
-    lastPosition: 0,
     updatedAt: now,
     createdAt: now,
   };

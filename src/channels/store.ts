@@ -1,19 +1,29 @@
-import { and, eq, inArray, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared } from "../database/prepared.ts";
+import { prepared, statement } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
 
-export type ChannelRow = typeof channels.$inferSelect;
+/** All of a channel that seldom changes; where its messages have come to is asked for on its own. */
+export type ChannelRow = Omit<typeof channels.$inferSelect, "lastPosition">;
+
+const { lastPosition: _lastPosition, ...columnsOfRow } = getTableColumns(channels);
+
+/** The columns of a `ChannelRow`, for queries that join the channels too. */
+export const channelColumns = columnsOfRow;
 
 /** Adds the channel unless its slug is taken in the team; whether it did. */
 export async function insertChannel(tx: Writing, row: ChannelRow): Promise<boolean> {
-  const added = await tx.insert(channels).values(row).onConflictDoNothing().returning({ id: channels.id });
+  const added = await tx
+    .insert(channels)
+    .values({ ...row, lastPosition: 0 })
+    .onConflictDoNothing()
+    .returning({ id: channels.id });
   return added.length > 0;
 }
 
 const byId = prepared((db) =>
   db
-    .select()
+    .select(channelColumns)
     .from(channels)
     .where(and(eq(channels.id, sql.placeholder("id")), eq(channels.teamId, sql.placeholder("teamId"))))
     .prepare(),
@@ -44,7 +54,7 @@ export async function selectChannelsNamed(
   reference: string,
 ): Promise<ChannelRow[]> {
   return await db
-    .select()
+    .select(channelColumns)
     .from(channels)
     .where(
       and(
@@ -64,14 +74,14 @@ export async function selectChannelBySlug(
   slug: string,
 ): Promise<ChannelRow | undefined> {
   const [row] = await db
-    .select()
+    .select(channelColumns)
     .from(channels)
     .where(and(eq(channels.teamId, teamId), eq(channels.slug, slug)));
   return row;
 }
 
 export async function selectChannels(db: Reading, teamId: string): Promise<ChannelRow[]> {
-  return await db.select().from(channels).where(eq(channels.teamId, teamId));
+  return await db.select(channelColumns).from(channels).where(eq(channels.teamId, teamId));
 }
 
 /** The channels that the user is a member of. */
@@ -81,7 +91,7 @@ export async function selectJoinedChannels(
   userId: string,
 ): Promise<ChannelRow[]> {
   const rows = await db
-    .select({ channel: channels })
+    .select({ channel: channelColumns })
     .from(channelMembers)
     .innerJoin(channels, eq(channels.id, channelMembers.channelId))
     .where(and(eq(channelMembers.userId, userId), eq(channels.teamId, teamId)));
@@ -96,18 +106,22 @@ export async function updateChannelName(tx: Writing, id: string, name: string, s
   await tx.update(channels).set({ name, slug, updatedAt: Date.now() }).where(eq(channels.id, id));
 }
 
-const advance = prepared((db) =>
-  db
-    .update(channels)
-    .set({ lastPosition: sql`${channels.lastPosition} + 1` })
-    .where(eq(channels.id, sql.placeholder("id")))
-    .returning({ position: channels.lastPosition })
-    .prepare(),
+const advance = statement<{ last_position: number }, [string]>(
+  "UPDATE channels SET last_position = last_position + 1 WHERE id = ? RETURNING last_position",
 );
 
+const newest = statement<{ last_position: number }, [string]>(
+  "SELECT last_position FROM channels WHERE id = ?",
+);
+
+/** The position of the channel's newest message, which is how many there are; 0 where there is no such channel. */
+export function selectLastPosition(db: Reading, channelId: string): number {
+  return newest(db).get(channelId)?.last_position ?? 0;
+}
+
 /** Takes the channel's next position, from 1 on. Must be used in the same write, or a gap is left. */
-export async function takePosition(tx: Writing, channelId: string): Promise<number> {
-  const [row] = await advance(tx).execute({ id: channelId });
+export function takePosition(tx: Writing, channelId: string): number {
+  const row = advance(tx).get(channelId);
   if (!row) throw new Error(`channel ${channelId} vanished inside a write`);
-  return row.position;
+  return row.last_position;
 }

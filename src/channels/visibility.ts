@@ -1,4 +1,5 @@
 import type { Reading } from "../database/open.ts";
+import { remembered } from "../database/remembered.ts";
 import { forbidden, notFound } from "../errors.ts";
 import { isMember } from "../members/store.ts";
 import { isTeamAdmin, type Subject } from "../subject.ts";
@@ -47,7 +48,12 @@ export function isOpen(channel: ChannelRow): boolean {
 }
 
 async function findChannel(db: Reading, subject: Subject, id: string): Promise<SeenChannel> {
-  const channel = isUuid(id) ? await selectChannel(db, subject.teamId, id.toLowerCase()) : undefined;
-  if (!channel) throw notFound("channel");
-  return { channel, isMember: await isMember(db, channel.id, subject.id) };
+  const found = isUuid(id) && (await channelOf(db, subject.teamId, id.toLowerCase(), subject.id));
+  if (!found) throw notFound("channel");
+  return found;
 }
+
+const channelOf = remembered(async (db, teamId: string, channelId: string, userId: string) => {
+  const channel = await selectChannel(db, teamId, channelId);
+  return channel && { channel, isMember: await isMember(db, channelId, userId) };
+});

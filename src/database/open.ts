@@ -2,10 +2,16 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { type BunSQLiteDatabase, drizzle } from "drizzle-orm/bun-sqlite";
 import { migrate } from "./migrate.ts";
 import * as schema from "./schema.ts";
+import { type Stamp, stampOf, stampOncePerTurn } from "./stamp.ts";
 import { WriteQueue } from "./write.ts";
 
 /** A connection for queries. What is read is committed, except inside a write, which also sees its own changes. */
-export type Reading = BunSQLiteDatabase<typeof schema>;
+export type Reading = BunSQLiteDatabase<typeof schema> & {
+  /** The driver's own connection, for the statements that every request runs. */
+  readonly $client: SqliteFile;
+  /** As the connection sees it; see `remembered`. */
+  readonly stamp: Stamp;
+};
 
 /** The connection inside a write. Only `Database.write` hands it out, so a change outside of a write does not compile. */
 export type Writing = Reading & {
@@ -62,9 +68,14 @@ export function openDatabase(path: string, { lockWaitMs = 5_000 }: { lockWaitMs?
   const reader = new SqliteFile(path, { readonly: true, strict: true });
   reader.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
   const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
-  const tx = Object.assign(drizzle(writer, { schema }), { woken: new Set<string>() });
+  const read = Object.assign(drizzle(reader, { schema }), { stamp: stampOncePerTurn(reader) });
+  const stamp = stampOf(writer);
+  // Whatever drizzle runs may change the workspace; what `statement` and `insertInto` run does not.
+  const logger = { logQuery: stamp.forget };
+  const tx = Object.assign(drizzle(writer, { schema, logger }), { stamp, woken: new Set<string>() });
   const listeners: Array<(subscriptionIds: ReadonlySet<string>) => void> = [];
   const afterCommit = () => {
+    read.stamp.forget();
     if (tx.woken.size === 0) return;
     const woken = new Set(tx.woken);
     for (const listener of listeners) listener(woken);
@@ -72,7 +83,7 @@ export function openDatabase(path: string, { lockWaitMs = 5_000 }: { lockWaitMs?
   const queue = new WriteQueue(writer, tx, { lockWaitMs, afterCommit });
 
   return {
-    read: drizzle(reader, { schema }),
+    read,
     write: (change) => queue.write(change),
     onWork: (listener) => void listeners.push(listener),
     dataVersion: () => version.get()?.data_version ?? 0,

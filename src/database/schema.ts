@@ -6,6 +6,11 @@ import { webhookEvents } from "../events/event-types.ts";
  * Times are milliseconds since 1970 (UTC), ids are UUIDv7 in lower case.
  */
 
+export const workspaceStamp = sqliteTable("workspace_stamp", {
+  id: integer().primaryKey(),
+  stamp: text().notNull(),
+});
+
 export const teams = sqliteTable("teams", {
   id: text().primaryKey(),
   name: text().notNull(),

@@ -61,12 +61,23 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
+    await this.#gather();
     const batch = this.#waiting.slice(0, callsPerCommit);
     this.#waiting = this.#waiting.slice(callsPerCommit);
     try {
       await this.#commitTogether(batch);
     } finally {
       this.#goOn();
+    }
+  }
+
+  // Those who were answered after the last commit send their next requests over the next few turns: as long as each turn
+  // brings more, what one commit costs is shared by more.
+  async #gather(): Promise<void> {
+    let gathered = 0;
+    while (this.#waiting.length > gathered && this.#waiting.length < callsPerCommit) {
+      gathered = this.#waiting.length;
+      await turn();
     }
   }
 
@@ -81,6 +92,8 @@ export class WriteQueue {
     this.#tx.woken.clear();
     try {
       await this.#begin();
+      // Other processes may have changed the workspace since the last commit; from here on nobody else can.
+      this.#tx.stamp.forget();
       for (const call of batch) ran.push(await this.#runAlone(call));
       this.#execute("COMMIT");
     } catch (error) {
@@ -129,6 +142,7 @@ export class WriteQueue {
       // A full disk ends the whole transaction: then nothing of this batch is left to commit.
       if (!this.#file.inTransaction) throw error;
       this.#execute("ROLLBACK TO call");
+      this.#tx.stamp.forget();
       this.#execute("RELEASE call");
       return { call, ok: false, error };
     }
@@ -137,6 +151,11 @@ export class WriteQueue {
   #execute(statement: string): void {
     this.#file.query(statement).run();
   }
+}
+
+/** One turn of the event loop. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function explain(error: unknown): unknown {

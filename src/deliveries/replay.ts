@@ -41,10 +41,10 @@ export async function replay(
   const notice = { id: original.eventId, type: event.type, envelope: event.envelope };
   const outcome = await attempt(outgoing, subscription.url, prepare(notice, secrets, Date.now()));
 
-  const sent = { eventId: original.eventId, eventType: event.type, subscription };
+  const sent = { eventId: original.eventId, eventType: event.type, subscriptionId: subscription.id };
   const row = { id: Bun.randomUUIDv7(), ...logged(sent, outcome, Date.now()), isReplay: true };
   await database.write(async (tx) => {
-    await insertAttempt(tx, row);
+    insertAttempt(tx, row);
     await record(tx, {
       teamId,
       actor,

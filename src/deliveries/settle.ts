@@ -1,5 +1,5 @@
 import type { Writing } from "../database/open.ts";
-import { type ClaimedJob, deleteJob, selectJob, updateJob } from "../jobs/store.ts";
+import { deleteJob, type QueuedJob, selectAttemptsMade, updateJob } from "../jobs/store.ts";
 import { disable } from "../subscriptions/status.ts";
 import { updateOnFailure, updateOnSuccess } from "../subscriptions/store.ts";
 import type { Outcome } from "./attempt.ts";
@@ -23,22 +23,22 @@ export type Settled = { attemptId: string; nextAttemptAt: number | undefined; is
  */
 export async function settle(
   tx: Writing,
-  job: ClaimedJob,
+  job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
   now = Date.now(),
 ): Promise<Settled> {
   const attemptId = Bun.randomUUIDv7();
-  await insertAttempt(tx, { id: attemptId, ...logged(job, outcome, now), isReplay: false });
-  const isQueued = (await selectJob(tx, job.seq))?.attempts === job.attempts;
+  insertAttempt(tx, { id: attemptId, ...logged(job, outcome, now), isReplay: false });
+  const isQueued = selectAttemptsMade(tx, job.seq) === job.attempts;
 
   if (outcome.kind === "succeeded") {
-    await updateOnSuccess(tx, job.subscription.id, now);
-    if (isQueued) await deleteJob(tx, job.seq);
+    updateOnSuccess(tx, job.subscriptionId, now);
+    if (isQueued) deleteJob(tx, job.seq);
     return { attemptId, nextAttemptAt: undefined, isDisabled: false };
   }
 
-  const subscription = await updateOnFailure(tx, job.subscription.id);
+  const subscription = await updateOnFailure(tx, job.subscriptionId);
   const isDisabled =
     subscription?.status === "active" &&
     subscription.deletedAt === null &&
@@ -58,19 +58,19 @@ export async function settle(
     now,
     baseMs: rules.backoffBaseMs,
   });
-  if (isQueued && next === undefined) await deleteJob(tx, job.seq);
+  if (isQueued && next === undefined) deleteJob(tx, job.seq);
   if (isQueued && next !== undefined) await updateJob(tx, job.seq, job.attempts + 1, next);
   return { attemptId, nextAttemptAt: next, isDisabled };
 }
 
 /** The row of the delivery log, but for its id and whether it is a replay. */
 export function logged(
-  { eventId, eventType, subscription }: Pick<ClaimedJob, "eventId" | "eventType" | "subscription">,
+  { eventId, eventType, subscriptionId }: Pick<QueuedJob, "eventId" | "eventType" | "subscriptionId">,
   outcome: Outcome,
   now: number,
 ) {
   return {
-    subscriptionId: subscription.id,
+    subscriptionId,
     eventId,
     eventType,
     succeeded: outcome.kind === "succeeded",

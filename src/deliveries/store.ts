@@ -1,32 +1,15 @@
 import { and, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared } from "../database/prepared.ts";
+import { insertInto, prepared } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
 
 export type AttemptRow = typeof attempts.$inferSelect;
 
-const insert = prepared((db) =>
-  db
-    .insert(attempts)
-    .values({
-      id: sql.placeholder("id"),
-      subscriptionId: sql.placeholder("subscriptionId"),
-      eventId: sql.placeholder("eventId"),
-      eventType: sql.placeholder("eventType"),
-      succeeded: sql.placeholder("succeeded"),
-      isReplay: sql.placeholder("isReplay"),
-      responseStatus: sql.placeholder("responseStatus"),
-      responseStart: sql.placeholder("responseStart"),
-      error: sql.placeholder("error"),
-      durationMs: sql.placeholder("durationMs"),
-      createdAt: sql.placeholder("createdAt"),
-    })
-    .prepare(),
-);
+const insert = insertInto(attempts);
 
 /** Adds an attempt to the delivery log. */
-export async function insertAttempt(tx: Writing, row: Omit<AttemptRow, "seq">): Promise<void> {
-  await insert(tx).execute(row);
+export function insertAttempt(tx: Writing, row: Omit<AttemptRow, "seq">): void {
+  insert(tx, row);
 }
 
 const latest = prepared((db) =>

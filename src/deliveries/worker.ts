@@ -1,10 +1,14 @@
 import type { Database } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
-import { type ClaimedJob, selectJob, selectNextJobs } from "../jobs/store.ts";
+import { type QueuedJob, selectJob, selectNextJobs } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
-import { selectSubscriptionIdsWithWork } from "../subscriptions/store.ts";
+import {
+  type Destination,
+  selectDestination,
+  selectSubscriptionIdsWithWork,
+} from "../subscriptions/store.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { Lanes } from "./lanes.ts";
 import { prepare } from "./prepare.ts";
@@ -65,17 +69,16 @@ export class Worker {
 
   /** One attempt at one job, unless it is gone or its subscription disabled or deleted by now. */
   async #work(seq: number): Promise<void> {
-    const job = await selectJob(this.#database.read, seq);
-    if (job?.subscription.status === "active" && job.subscription.deletedAt === null)
-      await this.#attempt(job);
+    const job = selectJob(this.#database.read, seq);
+    const destination = job && (await selectDestination(this.#database.read, job.subscriptionId));
+    if (destination) await this.#attempt(job, destination);
   }
 
-  async #attempt(job: ClaimedJob): Promise<void> {
-    const { subscription } = job;
-    const secrets = this.#secretsOf(job);
+  async #attempt(job: QueuedJob, destination: Destination): Promise<void> {
+    const secrets = this.#secretsOf(destination);
     if (!secrets) return;
     const notice = { id: job.eventId, type: job.eventType, envelope: job.envelope };
-    const outcome = await attempt(this.#outgoing, subscription.url, prepare(notice, secrets, Date.now()));
+    const outcome = await attempt(this.#outgoing, destination.url, prepare(notice, secrets, Date.now()));
     const endedAt = Date.now();
     // The receiver has it: what cannot be written down yet must not be a reason to send it again.
     const settled = await this.#untilDone({ job: job.seq }, () =>
@@ -84,7 +87,7 @@ export class Worker {
     this.#log.info(
       {
         delivery: settled.attemptId,
-        webhook: subscription.id,
+        webhook: destination.id,
         event: job.eventId,
         event_type: job.eventType,
         attempt: job.attempts + 1,
@@ -104,15 +107,15 @@ export class Worker {
    * The secrets to sign with. Where they cannot be read the subscription is left alone until `wakeAll`: only an operator
    * can change that, who reads of it once in the log, and no event may be lost meanwhile.
    */
-  #secretsOf({ subscription }: ClaimedJob): string[] | undefined {
+  #secretsOf(destination: Destination): string[] | undefined {
     try {
-      return signingSecrets(this.#vault, subscription, Date.now());
+      return signingSecrets(this.#vault, destination, Date.now());
     } catch (error) {
       if (!(error instanceof DomainError && error.code === "key_missing")) throw error;
-      if (!this.#unreadable.has(subscription.id)) {
-        this.#log.error({ webhook: subscription.id, reason: error.message }, "webhook.secret_unreadable");
+      if (!this.#unreadable.has(destination.id)) {
+        this.#log.error({ webhook: destination.id, reason: error.message }, "webhook.secret_unreadable");
       }
-      this.#unreadable.add(subscription.id);
+      this.#unreadable.add(destination.id);
       return undefined;
     }
   }

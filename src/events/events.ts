@@ -11,19 +11,15 @@ import { insertEvent, selectWantingSubscriptions } from "./store.ts";
  * subscription, retry and replay (specification part 6).
  */
 export async function emit(tx: Writing, channel: ChannelRow, happening: Happening): Promise<void> {
-  const wanted = await selectWantingSubscriptions(tx, {
-    teamId: channel.teamId,
-    type: happening.type,
-    channelId: channel.id,
-  });
+  const wanted = await selectWantingSubscriptions(tx, channel.teamId, happening.type, channel.id);
   if (wanted.length === 0) return;
 
   const id = Bun.randomUUIDv7();
   const now = Date.now();
   const envelope = { id, type: happening.type, created_at: timestamp(now), data: happening.data };
-  await insertEvent(tx, { id, type: happening.type, envelope: JSON.stringify(envelope), createdAt: now });
+  insertEvent(tx, { id, type: happening.type, envelope: JSON.stringify(envelope), createdAt: now });
   for (const subscriptionId of wanted) {
-    await enqueue(tx, { subscriptionId, eventId: id, dueAt: now });
+    enqueue(tx, { subscriptionId, eventId: id, dueAt: now });
     tx.woken.add(subscriptionId);
   }
 }

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared } from "../database/prepared.ts";
+import { insertInto, prepared } from "../database/prepared.ts";
+import { remembered } from "../database/remembered.ts";
 import { events, subscriptionFilters } from "../database/schema.ts";
 
 const wanting = prepared((db) =>
@@ -18,32 +19,22 @@ const wanting = prepared((db) =>
     .prepare(),
 );
 
-/** The active subscriptions that want events of the type in the channel. */
-export async function selectWantingSubscriptions(
-  db: Reading,
-  key: { teamId: string; type: string; channelId: string },
-): Promise<string[]> {
-  const rows = await wanting(db).execute(key);
-  return rows.map(({ id }) => id);
-}
+/** Longer lists are looked up each time: there can be many of them. */
+const rememberedIdsMax = 100;
 
-const insert = prepared((db) =>
-  db
-    .insert(events)
-    .values({
-      id: sql.placeholder("id"),
-      type: sql.placeholder("type"),
-      envelope: sql.placeholder("envelope"),
-      createdAt: sql.placeholder("createdAt"),
-    })
-    .prepare(),
+/** The active subscriptions that want events of the type in the channel. */
+export const selectWantingSubscriptions = remembered(
+  async (db, teamId: string, type: string, channelId: string): Promise<readonly string[]> => {
+    const rows = await wanting(db).execute({ teamId, type, channelId });
+    return rows.map(({ id }) => id);
+  },
+  ({ length }) => length <= rememberedIdsMax,
 );
 
-export async function insertEvent(
-  tx: Writing,
-  row: { id: string; type: string; envelope: string; createdAt: number },
-): Promise<void> {
-  await insert(tx).execute(row);
+const insert = insertInto(events);
+
+export function insertEvent(tx: Writing, row: Omit<typeof events.$inferSelect, "seq">): void {
+  insert(tx, row);
 }
 
 const byId = prepared((db) =>

@@ -37,6 +37,7 @@ export function authentication(database: Database, rateLimit: RateLimit) {
           return grant;
         };
         const grant = await grantNow();
+        const subject = { ...grant.subject };
 
         spend(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
         if (!grant.scopes.has(scope)) {
@@ -47,10 +48,10 @@ export function authentication(database: Database, rateLimit: RateLimit) {
           const input = await readJson(request);
           // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.
           if (performance.now() - startedAt > bodyPatienceMs)
-            Object.assign(grant.subject, (await grantNow()).subject);
+            Object.assign(subject, (await grantNow()).subject);
           return input;
         };
-        return { subject: grant.subject, readInput };
+        return { subject, readInput };
       },
     }),
   });

@@ -1,5 +1,6 @@
 import { refuseArchived } from "../channels/visibility.ts";
 import type { Database, Reading } from "../database/open.ts";
+import { remembered } from "../database/remembered.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../members/store.ts";
 import { appendMessage } from "../messages/append.ts";
@@ -10,17 +11,22 @@ import { checkPayload } from "./payload.ts";
 import { isValidSignature } from "./signature.ts";
 import { selectLiveWebhook } from "./store.ts";
 
-export type LiveWebhook = NonNullable<Awaited<ReturnType<typeof selectLiveWebhook>>>;
+export type LiveWebhook = NonNullable<Awaited<ReturnType<typeof liveWebhookOf>>>;
 
 /**
  * The webhook that the token of the address belongs to.
  * @throws DomainError `not_found` for a token that is malformed, unknown or revoked, or whose bot is gone.
  */
 export async function getLiveWebhook(db: Reading, token: string): Promise<LiveWebhook> {
-  const found = isSecretText(token) ? await selectLiveWebhook(db, hashOf(token)) : undefined;
+  const found = isSecretText(token) ? await liveWebhookOf(db, hashOf(token)) : undefined;
   if (!found) throw notFound("incoming webhook");
   return found;
 }
+
+const liveWebhookOf = remembered(async (db, hash: string) => {
+  const found = await selectLiveWebhook(db, hash);
+  return found && { ...found, isMember: await isMember(db, found.channel.id, found.bot.id) };
+});
 
 /**
  * Checks the signature of a request to a webhook that has a signing secret, over the bytes as they came
@@ -51,9 +57,8 @@ export function requireSignature(
  */
 export async function postIncoming(database: Database, token: string, payload: unknown): Promise<Message> {
   return await database.write(async (tx) => {
-    const { webhook, bot, channel } = await getLiveWebhook(tx, token);
-    if (!(await isMember(tx, channel.id, bot.id)))
-      throw forbidden("The webhook's bot is not a member of the channel.");
+    const { webhook, bot, channel, isMember } = await getLiveWebhook(tx, token);
+    if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
     refuseArchived(channel);
     const { text, username, iconUrl } = checkPayload(payload);
     return await appendMessage(tx, channel, bot, {

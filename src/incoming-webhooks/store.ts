@@ -1,4 +1,5 @@
 import { and, desc, eq, isNotNull, isNull } from "drizzle-orm";
+import { channelColumns } from "../channels/store.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { channels, incomingWebhooks, users } from "../database/schema.ts";
@@ -17,7 +18,7 @@ export async function insertIncomingWebhook(tx: Writing, row: IncomingWebhookRow
 
 const byTokenHash = prepared((db) =>
   db
-    .select({ webhook: incomingWebhooks, bot: users, channel: channels })
+    .select({ webhook: incomingWebhooks, bot: users, channel: channelColumns })
     .from(incomingWebhooks)
     .innerJoin(users, eq(users.id, incomingWebhooks.botId))
     .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
@@ -40,7 +41,7 @@ export async function selectLiveWebhook(db: Reading, hash: string) {
 /** The team's live webhooks with their bots and channels, newest first; with `id` that one only. */
 export async function selectIncomingWebhooks(db: Reading, teamId: string, id?: string) {
   return await db
-    .select({ webhook: incomingWebhooks, bot: users, channel: channels })
+    .select({ webhook: incomingWebhooks, bot: users, channel: channelColumns })
     .from(incomingWebhooks)
     .innerJoin(users, eq(users.id, incomingWebhooks.botId))
     .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))

@@ -1,45 +1,22 @@
-import { and, asc, eq, gt, inArray, isNull, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { parameterOfJoin, prepared } from "../database/prepared.ts";
-import { events, jobs, subscriptions } from "../database/schema.ts";
+import { insertInto, prepared, statement } from "../database/prepared.ts";
+import type { WebhookEvent } from "../events/event-types.ts";
+import { selectDestination } from "../subscriptions/store.ts";
+import { jobs } from "../database/schema.ts";
 
-const insert = prepared((db) =>
-  db
-    .insert(jobs)
-    .values({
-      subscriptionId: sql.placeholder("subscriptionId"),
-      eventId: sql.placeholder("eventId"),
-      attempts: 0,
-      dueAt: sql.placeholder("dueAt"),
-    })
-    .prepare(),
-);
+const insert = insertInto(jobs);
 
 /** Queues the event for the subscription. `dueAt` is milliseconds since 1970. */
-export async function enqueue(
-  tx: Writing,
-  job: { subscriptionId: string; eventId: string; dueAt: number },
-): Promise<void> {
-  await insert(tx).execute(job);
+export function enqueue(tx: Writing, job: { subscriptionId: string; eventId: string; dueAt: number }): void {
+  insert(tx, { ...job, attempts: 0 });
 }
 
-// Names only what `selectJob` finds: the worker must not be given the same job for ever.
-const due = prepared((db) =>
-  db
-    .select({ seq: jobs.seq, dueAt: jobs.dueAt })
-    .from(jobs)
-    .innerJoin(events, eq(events.id, jobs.eventId))
-    .innerJoin(subscriptions, eq(subscriptions.id, jobs.subscriptionId))
-    .where(
-      and(
-        eq(jobs.subscriptionId, parameterOfJoin("subscriptionId", "text")),
-        eq(subscriptions.status, "active"),
-        isNull(subscriptions.deletedAt),
-      ),
-    )
-    .orderBy(asc(jobs.dueAt), asc(jobs.seq))
-    .limit(sql.placeholder("limit"))
-    .prepare(),
+// Names only what `selectJob` finds: the worker must not be given the same job for ever. To a bare parameter SQLite would
+// fit the plan of the join anew at each call (see `parameterOfJoin`).
+const due = statement<{ seq: number; dueAt: number }, [string, number]>(
+  `SELECT jobs.seq, jobs.due_at AS dueAt FROM jobs JOIN events ON events.id = jobs.event_id
+   WHERE jobs.subscription_id = cast(? AS text) ORDER BY jobs.due_at, jobs.seq LIMIT ?`,
 );
 
 /** The subscription's next jobs, those due first at the front, at most `limit`; none while it is disabled or deleted. */
@@ -48,45 +25,44 @@ export async function selectNextJobs(
   subscriptionId: string,
   limit: number,
 ): Promise<Array<{ seq: number; dueAt: number }>> {
-  return await due(db).execute({ subscriptionId, limit });
+  if ((await selectDestination(db, subscriptionId)) === undefined) return [];
+  return due(db).all(subscriptionId, limit);
 }
 
-const claimed = prepared((db) =>
-  db
-    .select({
-      seq: jobs.seq,
-      attempts: jobs.attempts,
-      dueAt: jobs.dueAt,
-      eventId: jobs.eventId,
-      eventType: events.type,
-      envelope: events.envelope,
-      subscription: subscriptions,
-    })
-    .from(jobs)
-    .innerJoin(events, eq(events.id, jobs.eventId))
-    .innerJoin(subscriptions, eq(subscriptions.id, jobs.subscriptionId))
-    .where(eq(jobs.seq, parameterOfJoin("seq", "integer")))
-    .prepare(),
+/** A job with the event that it is for. */
+export type QueuedJob = {
+  seq: number;
+  subscriptionId: string;
+  /** How many attempts have been made. */
+  attempts: number;
+  eventId: string;
+  eventType: WebhookEvent;
+  envelope: string;
+};
+
+const queued = statement<QueuedJob, [number]>(
+  `SELECT jobs.seq, jobs.subscription_id AS subscriptionId, jobs.attempts, jobs.event_id AS eventId,
+     events.type AS eventType, events.envelope
+   FROM jobs JOIN events ON events.id = jobs.event_id WHERE jobs.seq = cast(? AS integer)`,
 );
 
-/** All that an attempt at the job needs, as it is now; undefined when the job is gone. */
-export async function selectJob(db: Reading, seq: number) {
-  const [row] = await claimed(db).execute({ seq });
-  return row;
+/** The job as it is now, or undefined when it is gone. */
+export function selectJob(db: Reading, seq: number): QueuedJob | undefined {
+  return queued(db).get(seq) ?? undefined;
 }
 
-export type ClaimedJob = NonNullable<Awaited<ReturnType<typeof selectJob>>>;
+const attemptsMade = statement<{ attempts: number }, [number]>("SELECT attempts FROM jobs WHERE seq = ?");
 
-const finish = prepared((db) =>
-  db
-    .delete(jobs)
-    .where(eq(jobs.seq, sql.placeholder("seq")))
-    .prepare(),
-);
+/** How many attempts at the job have been made, or undefined when it is gone. */
+export function selectAttemptsMade(tx: Writing, seq: number): number | undefined {
+  return attemptsMade(tx).get(seq)?.attempts;
+}
+
+const finish = statement<unknown, [number]>("DELETE FROM jobs WHERE seq = ?");
 
 /** Takes the job out of the queue. */
-export async function deleteJob(tx: Writing, seq: number): Promise<void> {
-  await finish(tx).execute({ seq });
+export function deleteJob(tx: Writing, seq: number): void {
+  finish(tx).run(seq);
 }
 
 const postpone = prepared((db) =>

@@ -38,14 +38,14 @@ export async function appendMessage(
     ...draft,
     id: Bun.randomUUIDv7(),
     channelId: channel.id,
-    position: await takePosition(tx, channel.id),
+    position: takePosition(tx, channel.id),
     authorId: author.id,
     reactions: "[]",
     createdAt: Date.now(),
     editedAt: null,
     deletedAt: null,
   };
-  await insertMessage(tx, row);
+  insertMessage(tx, row);
   const message = messageResource(row, author);
   await emit(tx, channel, { type: "message.created", data: message });
   return message;

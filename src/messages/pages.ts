@@ -1,3 +1,4 @@
+import { selectLastPosition } from "../channels/store.ts";
 import { getSeenChannel } from "../channels/visibility.ts";
 import type { Reading } from "../database/open.ts";
 import type { Subject } from "../subject.ts";
@@ -22,7 +23,7 @@ export async function listMessages(
 ): Promise<MessagePage> {
   const { channel } = await getSeenChannel(db, subject, channelId);
   const page = Number(checkQuery(query).page ?? 1);
-  const total = channel.lastPosition;
+  const total = selectLastPosition(db, channel.id);
   const newest = total - (page - 1) * messagesPerPage;
   const oldest = Math.max(1, newest - messagesPerPage + 1);
   const rows = newest < 1 ? [] : await selectMessageRange(db, channel.id, oldest, newest);

@@ -1,6 +1,6 @@
-import { and, desc, eq, gte, lte, sql } from "drizzle-orm";
+import { and, desc, eq, gte, lte } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { parameterOfJoin, prepared } from "../database/prepared.ts";
+import { insertInto, parameterOfJoin, prepared } from "../database/prepared.ts";
 import { messages, users } from "../database/schema.ts";
 
 export type MessageRow = typeof messages.$inferSelect;
@@ -9,33 +9,10 @@ export type AuthoredMessage = { message: MessageRow; author: Author };
 
 const author = { id: users.id, name: users.name, type: users.type };
 
-const insert = prepared((db) =>
-  db
-    .insert(messages)
-    .values({
-      id: sql.placeholder("id"),
-      channelId: sql.placeholder("channelId"),
-      position: sql.placeholder("position"),
-      authorId: sql.placeholder("authorId"),
-      type: sql.placeholder("type"),
-      body: sql.placeholder("body"),
-      username: sql.placeholder("username"),
-      iconUrl: sql.placeholder("iconUrl"),
-      incomingWebhookId: sql.placeholder("incomingWebhookId"),
-      clientUuid: sql.placeholder("clientUuid"),
-      replyToId: sql.placeholder("replyToId"),
-      threadRootId: sql.placeholder("threadRootId"),
-      sentToChannel: sql.placeholder("sentToChannel"),
-      reactions: sql.placeholder("reactions"),
-      createdAt: sql.placeholder("createdAt"),
-      editedAt: sql.placeholder("editedAt"),
-      deletedAt: sql.placeholder("deletedAt"),
-    })
-    .prepare(),
-);
+const insert = insertInto(messages);
 
-export async function insertMessage(tx: Writing, row: MessageRow): Promise<void> {
-  await insert(tx).execute(row);
+export function insertMessage(tx: Writing, row: MessageRow): void {
+  insert(tx, row);
 }
 
 const selectAuthored = (db: Reading) =>

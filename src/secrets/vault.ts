@@ -17,6 +17,8 @@ export class Vault {
   readonly #key: Buffer | undefined;
   /** Tells this key from others. */
   readonly #checkValue: Buffer | undefined;
+  /** What was opened, for as long as somebody holds on to the very bytes that it was sealed in. */
+  readonly #opened = new WeakMap<Uint8Array, { secret: string; place: Place }>();
 
   constructor(key: Buffer | undefined) {
     this.#key = key;
@@ -59,6 +61,14 @@ export class Vault {
    * @throws DomainError `key_missing` when there is no key, it is another one, or what is stored was altered.
    */
   open(stored: Uint8Array, place: Place): string {
+    const opened = this.#opened.get(stored);
+    if (opened?.place === place) return opened.secret;
+    const secret = this.#decipher(stored, place);
+    this.#opened.set(stored, { secret, place });
+    return secret;
+  }
+
+  #decipher(stored: Uint8Array, place: Place): string {
     if (!this.#key) throw keyMissing("The key file is missing, so the signing secret cannot be read.");
     try {
       const decipher = createDecipheriv("aes-256-gcm", this.#key, stored.subarray(0, nonceBytes), {

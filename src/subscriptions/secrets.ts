@@ -4,7 +4,7 @@ import type { Vault } from "../secrets/vault.ts";
 import { newSecret } from "../tokens/secret-text.ts";
 import { subscriptionResource } from "./resource.ts";
 import type { WebhookSubscription } from "./schemas.ts";
-import { type SubscriptionRow, updateSubscription } from "./store.ts";
+import { type Destination, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 
 /**
@@ -45,7 +45,7 @@ export async function rotateSecret(
  * The secrets that sign for the subscription at this moment: the current one, and the one before while they overlap.
  * @throws DomainError `key_missing` when they cannot be read.
  */
-export function signingSecrets(vault: Vault, row: SubscriptionRow, now: number): string[] {
+export function signingSecrets(vault: Vault, row: Destination, now: number): string[] {
   const secrets = [vault.open(row.secret, `subscriptions:${row.id}`)];
   const overlaps = row.previousSecret !== null && (row.previousSecretUntil ?? 0) > now;
   if (overlaps && row.previousSecret) secrets.push(vault.open(row.previousSecret, `subscriptions:${row.id}`));

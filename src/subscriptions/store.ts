@@ -1,6 +1,7 @@
 import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared } from "../database/prepared.ts";
+import { prepared, statement } from "../database/prepared.ts";
+import { remembered } from "../database/remembered.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
@@ -21,6 +22,37 @@ export async function selectSubscription(
     .where(and(eq(subscriptions.id, id), eq(subscriptions.teamId, teamId), isNull(subscriptions.deletedAt)));
   return row;
 }
+
+const destination = prepared((db) =>
+  db
+    .select({
+      id: subscriptions.id,
+      url: subscriptions.url,
+      secret: subscriptions.secret,
+      previousSecret: subscriptions.previousSecret,
+      previousSecretUntil: subscriptions.previousSecretUntil,
+    })
+    .from(subscriptions)
+    .where(
+      and(
+        eq(subscriptions.id, sql.placeholder("id")),
+        eq(subscriptions.status, "active"),
+        isNull(subscriptions.deletedAt),
+      ),
+    )
+    .prepare(),
+);
+
+/** Where the subscription's deliveries go and what signs them; undefined while it is disabled or deleted. */
+export const selectDestination = remembered(async (db, id: string): Promise<Destination | undefined> => {
+  const [row] = await destination(db).execute({ id });
+  return row;
+});
+
+export type Destination = Pick<
+  SubscriptionRow,
+  "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil"
+>;
 
 /** The team's subscriptions, newest first. */
 export async function selectSubscriptions(db: Reading, teamId: string): Promise<SubscriptionRow[]> {
@@ -93,17 +125,13 @@ export async function updateSubscription(
   await tx.update(subscriptions).set(change).where(eq(subscriptions.id, id));
 }
 
-const success = prepared((db) =>
-  db
-    .update(subscriptions)
-    .set({ consecutiveFailures: 0, lastSuccessAt: sql`${sql.placeholder("at")}` })
-    .where(eq(subscriptions.id, sql.placeholder("id")))
-    .prepare(),
+const success = statement<unknown, [number, string]>(
+  "UPDATE subscriptions SET consecutive_failures = 0, last_success_at = ? WHERE id = ?",
 );
 
 /** Ends the subscription's streak of failures. */
-export async function updateOnSuccess(tx: Writing, id: string, at: number): Promise<void> {
-  await success(tx).execute({ id, at });
+export function updateOnSuccess(tx: Writing, id: string, at: number): void {
+  success(tx).run(at, id);
 }
 
 const failure = prepared((db) =>

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 /**
  * What a secret begins with, so that a person and a scanner of leaked secrets can tell what it opens: the token of a
  * bot, a personal access token, the URL token of an incoming webhook, a signing secret.
@@ -32,7 +30,7 @@ export function isSecretText(text: string): boolean {
 
 /** The SHA-256 of a secret in hex: all that is stored of one that never has to be read back. */
 export function hashOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
+  return Bun.SHA256.hash(secret, "hex");
 }
 
 /** As much of a secret as a list may show. */

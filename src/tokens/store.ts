@@ -1,6 +1,7 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
+import { remembered } from "../database/remembered.ts";
 import { tokens, users } from "../database/schema.ts";
 
 export type TokenRow = typeof tokens.$inferSelect;
@@ -15,7 +16,6 @@ const byHash = prepared((db) =>
       id: tokens.id,
       scopes: tokens.scopes,
       expiresAt: tokens.expiresAt,
-      lastUsedAt: tokens.lastUsedAt,
       userId: users.id,
       teamId: users.teamId,
       userName: users.name,
@@ -35,10 +35,10 @@ const byHash = prepared((db) =>
 );
 
 /** The token that is not revoked and whose user is active, with that user. Expiry is for the caller to judge. */
-export async function selectUsableToken(db: Reading, hash: string) {
+export const selectUsableToken = remembered(async (db, hash: string) => {
   const [row] = await byHash(db).execute({ hash });
-  return row;
-}
+  return row && { ...row, scopes: new Set(row.scopes.split(" ")) as ReadonlySet<string> };
+});
 
 const touch = prepared((db) =>
   db

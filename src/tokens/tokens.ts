@@ -135,22 +135,21 @@ export async function authenticate(
   if (!isSecretText(token)) return undefined;
   const row = await selectUsableToken(db.read, hashOf(token));
   if (!row || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;
-  noteUse(db, row, now);
+  noteUse(db, row.id, now);
   return {
     tokenId: row.id,
     subject: { id: row.userId, teamId: row.teamId, name: row.userName, type: row.userType, role: row.role },
-    scopes: new Set(row.scopes.split(" ")),
+    scopes: row.scopes,
   };
 }
 
-function noteUse(db: Database, token: { id: string; lastUsedAt: number | null }, now: number): void {
+function noteUse(db: Database, tokenId: string, now: number): void {
   const minute = now - (now % minuteMs);
-  if (token.lastUsedAt !== null && token.lastUsedAt >= minute) return;
   if (noted.minute !== minute) noted = { minute, tokenIds: new Set() };
-  if (noted.tokenIds.has(token.id)) return;
-  noted.tokenIds.add(token.id);
+  if (noted.tokenIds.has(tokenId)) return;
+  noted.tokenIds.add(tokenId);
   // A use that cannot be noted is no reason to refuse the request; the next one tries again.
-  db.write((tx) => updateLastUsed(tx, token.id, minute)).catch(() => noted.tokenIds.delete(token.id));
+  db.write((tx) => updateLastUsed(tx, tokenId, minute)).catch(() => noted.tokenIds.delete(tokenId));
 }
 
 async function recordRevoked(tx: Writing, row: TokenRow, actor: string): Promise<void> {

@@ -78,6 +78,8 @@ describe("a fault of ours", () => {
   });
 
   test("while a token is looked up tells nothing of the token", async () => {
+    // One that the server has not seen yet, so that it has to look.
+    const { token } = await stage.workspace.token(stage.cast.member);
     const client = apiClient(stage.server.url, token);
     await withoutTable("tokens", async () => {
       const answer = await client.get("/channels");

@@ -1,14 +1,13 @@
-import { Database as SqliteFile } from "bun:sqlite";
+import type { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { drizzle } from "drizzle-orm/bun-sqlite";
 import { join } from "node:path";
 import type { Writing } from "../../src/database/open.ts";
-import * as schema from "../../src/database/schema.ts";
 import { groupKind, userKind } from "../../src/scim/attributes.ts";
 import type { Directory } from "../../src/scim/directory.ts";
 import { createGroup, listGroups, patchGroup } from "../../src/scim/groups/groups.ts";
 import { parametersOfBody, queryOf } from "../../src/scim/query.ts";
 import { createUser, getUser, listUsers, patchUser, replaceUser } from "../../src/scim/users/users.ts";
+import { type NotingConnection, notingConnection } from "../database/noting-connection.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace, type Workspace } from "../support/workspace.ts";
 
@@ -17,30 +16,30 @@ import { openWorkspace, type Workspace } from "../support/workspace.ts";
  * real operations on a connection that notes each statement, and ask SQLite how it carries each one out.
  */
 const folder = temporaryFolder();
+let connection: NotingConnection;
 let workspace: Workspace;
 let directory: Directory;
 let file: SqliteFile;
 let tx: Writing;
-let noted: Array<{ sql: string; params: unknown[] }> = [];
+let noted: NotingConnection["noted"];
 
 beforeAll(async () => {
   workspace = openWorkspace(folder.path);
   const { id } = await workspace.team("Acme");
   directory = { teamId: id, root: "" };
-  file = new SqliteFile(join(folder.path, "parley.db"), { strict: true });
-  const logger = { logQuery: (sql: string, params: unknown[]) => void noted.push({ sql, params }) };
-  tx = Object.assign(drizzle(file, { schema, logger }), { woken: new Set<string>() });
+  connection = notingConnection(join(folder.path, "parley.db"));
+  ({ tx, file, noted } = connection);
 });
 
 afterAll(async () => {
-  file.close();
+  connection[Symbol.dispose]();
   await workspace[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });
 
 /** The steps of every statement that the operation runs, with the statement. */
 async function plansOf(operation: () => Promise<unknown>): Promise<Array<{ sql: string; step: string }>> {
-  noted = [];
+  noted.length = 0;
   await operation();
   return noted.flatMap(({ sql, params }) => {
     const explained = file.query<{ detail: string }, never[]>(`EXPLAIN QUERY PLAN ${sql}`);

@@ -1,0 +1,38 @@
+import { Database as SqliteFile, type Statement } from "bun:sqlite";
+import { drizzle } from "drizzle-orm/bun-sqlite";
+import type { Writing } from "../../src/database/open.ts";
+import * as schema from "../../src/database/schema.ts";
+
+/** A connection that notes what runs on it, through drizzle or past it. */
+export type NotingConnection = Disposable & {
+  tx: Writing;
+  file: SqliteFile;
+  /** The statements since it was last emptied, each with the values it ran with. */
+  noted: Array<{ sql: string; params: unknown[] }>;
+};
+
+const runs = new Set<PropertyKey>(["run", "get", "all", "values"]);
+
+/** Opens the database. Each look at the workspace's stamp finds another one, so that nothing is answered from memory. */
+export function notingConnection(path: string): NotingConnection {
+  const noted: NotingConnection["noted"] = [];
+  const file = new SqliteFile(path, { strict: true });
+  const prepare = file.prepare.bind(file);
+  const notingPrepare = (sql: string) =>
+    new Proxy(prepare(sql), {
+      get(statement: Statement, key) {
+        const member: unknown = Reflect.get(statement, key, statement);
+        if (typeof member !== "function") return member;
+        return (...params: unknown[]) => {
+          if (runs.has(key)) noted.push({ sql, params });
+          return Reflect.apply(member, statement, params) as unknown;
+        };
+      },
+    });
+  Object.assign(file, { prepare: notingPrepare });
+  const tx = Object.assign(drizzle(file, { schema }), {
+    stamp: { now: () => crypto.randomUUID(), forget: () => {} },
+    woken: new Set<string>(),
+  });
+  return { tx, file, noted, [Symbol.dispose]: () => file.close() };
+}
