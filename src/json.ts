@@ -14,14 +14,15 @@ export class UnreadableBody {
 }
 
 /** The JSON value of the bytes, or why they hold none. */
-export function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array | ArrayBuffer): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     return unreadable("The body is not valid UTF-8.");
   }
-  if (isDeeperThan(text, depthMax)) return unreadable(`The body nests deeper than ${depthMax} levels.`);
+  if (mayNestDeeper(text, depthMax) && isDeeperThan(text, depthMax))
+    return unreadable(`The body nests deeper than ${depthMax} levels.`);
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -29,6 +30,17 @@ export function parseJson(bytes: Uint8Array): unknown {
       text.trim() === "" ? "The body is empty; it must be a JSON object." : "The body is not valid JSON.",
     );
   }
+}
+
+/** Whether the text has more opening brackets than that, inside of strings or not: hardly any has. */
+function mayNestDeeper(text: string, limit: number): boolean {
+  let count = 0;
+  for (const bracket of ["[", "{"]) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      if (++count > limit) return true;
+    }
+  }
+  return false;
 }
 
 // Told from the brackets alone, before anything that would recurse. Brackets inside of strings do not count.

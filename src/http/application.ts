@@ -4,6 +4,7 @@ import { ingestRoutes } from "../incoming-webhooks/routes.ts";
 import { refusal as scimRefusal } from "../scim/answers.ts";
 import { type ScimAccess, scimPath, scimRoutes } from "../scim/routes.ts";
 import { type ApiContext, apiRoutes } from "./api.ts";
+import { directAnswers } from "./direct.ts";
 import { documentationRoutes } from "./documentation.ts";
 import { healthRoutes } from "./health.ts";
 import { refusalAnswer } from "./refusals.ts";
@@ -25,16 +26,14 @@ export function application(
   root
     .onError(({ error, request, set }) => refusalAnswer(error, request, set.headers))
     .use(healthRoutes(context.database));
-  if (config.integrationsEnabled) {
-    root
-      .use(apiRoutes(context))
-      .use(ingestRoutes(context))
-      .use(documentationRoutes(config.baseUrl || undefined));
-  }
+  const served = config.integrationsEnabled ? [apiRoutes(context), ingestRoutes(context)] : [];
+  for (const routes of served) root.use(routes);
+  if (config.integrationsEnabled) root.use(documentationRoutes(config.baseUrl || undefined));
   const isOfDirectory = (path: string) => directory !== undefined && `${path}/`.startsWith(`${scimPath}/`);
   return {
     fetch: (request) => root.fetch(request),
     routes: root.routes,
+    direct: directAnswers(served.flatMap(({ routes }) => routes)),
     refuse: (path, status, message, headers) =>
       isOfDirectory(path) ? scimRefusal(status, message, { headers }) : undefined,
   };

@@ -13,13 +13,20 @@ const faults = new WeakMap<Request, unknown>();
  * The JSON answer to whatever a route threw. A refusal says why; a fault of ours says nothing about its inside, and is
  * kept for the log.
  */
-export function refusalAnswer(error: unknown, request: Request, headers: Record<string, string | number>) {
+export function refusalOf(error: unknown, request: Request) {
   if (error instanceof DomainError) {
-    Object.assign(headers, error.headers);
-    return status(statusOf[error.code], refusalBody(error.message, error.errors));
+    const { code, message, errors, headers } = error;
+    return { status: statusOf[code], body: refusalBody(message, errors), headers };
   }
   noteFault(request, error);
-  return status(500, refusalBody(faultMessage));
+  return { status: 500 as const, body: refusalBody(faultMessage), headers: undefined };
+}
+
+/** The same for the framework. */
+export function refusalAnswer(error: unknown, request: Request, headers: Record<string, string | number>) {
+  const refusal = refusalOf(error, request);
+  Object.assign(headers, refusal.headers);
+  return status(refusal.status, refusal.body);
 }
 
 /** Keeps what went wrong inside of us for the request's log line. */

@@ -18,14 +18,16 @@ export function routeTable(registered: ReadonlyArray<{ method: string; path: str
     segments: path.split("/"),
     route: { path, methods: [...methods].sort() },
   }));
+  const tableByLength = Map.groupBy(table, ({ segments }) => segments.length);
   return (path: string): Route | undefined => {
     if (!isDecodable(path)) return undefined;
     const segments = path.split("/");
-    return table.find((entry) => matches(entry.segments, segments))?.route;
+    return tableByLength.get(segments.length)?.find((entry) => matches(entry.segments, segments))?.route;
   };
 }
 
 function isDecodable(path: string): boolean {
+  if (!path.includes("%")) return true;
   try {
     decodeURIComponent(path);
     return true;
@@ -35,10 +37,7 @@ function isDecodable(path: string): boolean {
 }
 
 function matches(pattern: string[], segments: string[]): boolean {
-  return (
-    pattern.length === segments.length &&
-    pattern.every(
-      (part, index) => part === segments[index] || (part.startsWith(":") && segments[index] !== ""),
-    )
+  return pattern.every(
+    (part, index) => part === segments[index] || (part.startsWith(":") && segments[index] !== ""),
   );
 }

@@ -1,11 +1,14 @@
 import type { Log } from "../log.ts";
-import { faultMessage, faultOf, refusalBody } from "./refusals.ts";
+import type { DirectAnswer } from "./direct.ts";
+import { faultMessage, faultOf, noteFault, refusalBody } from "./refusals.ts";
 import { type Route, routeTable } from "./route-table.ts";
 
 /** What answers requests, with the routes that it knows. */
 export type Application = {
   fetch: (request: Request) => Response | Promise<Response>;
   routes: ReadonlyArray<{ method: string; path: string }>;
+  /** Of some of them a shorter way to the same answer, by method and path. */
+  direct?: ReadonlyMap<string, DirectAnswer>;
   /** Refuses what gets to no route, where the address belongs to a part with a form of its own. */
   refuse?: (
     path: string,
@@ -14,9 +17,6 @@ export type Application = {
     headers: Record<string, string>,
   ) => Response | undefined;
 };
-
-/** An answer, and the fault of ours that it covers up, where there is one. */
-type Outcome = { response: Response; fault?: unknown };
 
 /** Slow senders and idle connections are closed after about so long. */
 const idleTimeoutSeconds = 10;
@@ -28,17 +28,20 @@ const idleTimeoutSeconds = 10;
  */
 export function startServer(application: Application, log: Log, address: { host: string; port: number }) {
   const findRoute = routeTable(application.routes);
+  const pathOf = makePathOf();
 
   async function answer(request: Request): Promise<Response> {
     const startedAt = performance.now();
     const id = Bun.randomUUIDv7();
+    // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
+    const always = { "x-request-id": id, "x-content-type-options": "nosniff", "cache-control": "no-store" };
     const path = pathOf(request);
     const route = path === undefined ? undefined : findRoute(path);
-    const { response, fault } = await respond(request, path, route);
-    response.headers.set("x-request-id", id);
-    response.headers.set("x-content-type-options", "nosniff");
-    // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
-    if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
+    const direct = route && application.direct?.get(`${request.method} ${route.path}`);
+    const response =
+      direct && path !== undefined
+        ? await direct(request, path, always)
+        : withHeaders(await respond(request, path, route), always);
     const line = {
       request_id: id,
       method: request.method,
@@ -48,7 +51,7 @@ export function startServer(application: Application, log: Log, address: { host:
     };
     // 501 says what we do not offer, and is nothing that went wrong.
     if (response.status < 500 || response.status === 501) log.info(line, "request.handled");
-    else log.error({ ...line, err: fault }, "request.failed");
+    else log.error({ ...line, err: faultOf(request) }, "request.failed");
     return response;
   }
 
@@ -56,12 +59,10 @@ export function startServer(application: Application, log: Log, address: { host:
     request: Request,
     path: string | undefined,
     route: Route | undefined,
-  ): Promise<Outcome> {
-    const refusal = (status: number, message: string, headers: Record<string, string> = {}): Outcome => ({
-      response:
-        application.refuse?.(path ?? "", status, message, headers) ??
-        Response.json(refusalBody(message), { status, headers }),
-    });
+  ): Promise<Response> {
+    const refusal = (status: number, message: string, headers: Record<string, string> = {}): Response =>
+      application.refuse?.(path ?? "", status, message, headers) ??
+      Response.json(refusalBody(message), { status, headers });
     // HTTP/1.0 without a host, a host that is none, the target of a proxy request, a fragment: nothing to build on.
     if (path === undefined) return refusal(400, "The request's address or Host is not valid.");
     // The framework's own router is looser: it takes an address with a slash at its end, which is what `…/..` leaves
@@ -69,17 +70,18 @@ export function startServer(application: Application, log: Log, address: { host:
     if (!route) return refusal(404, "There is nothing at this address.");
     if (!route.methods.includes(request.method)) {
       const allow = route.methods.join(", ");
-      if (request.method === "OPTIONS")
-        return { response: new Response(null, { status: 204, headers: { allow } }) };
+      if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
       return refusal(405, `This address takes ${allow}, not ${request.method}.`, { allow });
     }
     // Of the answer to HEAD the server sends the headers alone, with the length that the body has.
     const handled = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
     try {
       const response = await application.fetch(handled);
-      return { response, fault: faultOf(handled) };
+      if (handled !== request) noteFault(request, faultOf(handled));
+      return response;
     } catch (error) {
-      return { ...refusal(500, faultMessage), fault: error };
+      noteFault(request, error);
+      return refusal(500, faultMessage);
     }
   }
 
@@ -96,6 +98,30 @@ export function startServer(application: Application, log: Log, address: { host:
   });
 }
 
-function pathOf(request: Request): string | undefined {
-  return /^https?:[^#]*$/.test(request.url) ? URL.parse(request.url)?.pathname : undefined;
+function withHeaders(response: Response, always: Record<string, string>): Response {
+  for (const [name, value] of Object.entries(always)) {
+    // What may be kept, and for how long, some answers know better.
+    if (name !== "cache-control" || !response.headers.has(name)) response.headers.set(name, value);
+  }
+  return response;
+}
+
+/** Made of nothing that could be read in more than one way. */
+const plainPath = /^[\w/-]*$/;
+
+/** The path of the request's address as a URL has it, or undefined when the address is none. */
+function makePathOf(): (request: Request) => string | undefined {
+  // Nearly all requests name the same host: what was once found to be one needs no second look.
+  let origin = "";
+  return ({ url }) => {
+    if (origin !== "" && url.startsWith(origin)) {
+      const end = url.indexOf("?", origin.length);
+      const path = url.slice(origin.length, end === -1 ? undefined : end);
+      if (path.startsWith("/") && plainPath.test(path) && !url.includes("#")) return path;
+    }
+    if (!/^https?:[^#]*$/.test(url)) return undefined;
+    const parsed = URL.parse(url);
+    if (parsed) origin = url.slice(0, url.indexOf("/", "https://".length));
+    return parsed?.pathname;
+  };
 }

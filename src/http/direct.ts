@@ -1,0 +1,74 @@
+import { ElysiaCustomStatusResponse, status } from "elysia";
+import { refusalOf } from "./refusals.ts";
+
+/** A route as the framework has registered it, as far as is needed to run it. */
+type RegisteredRoute = {
+  method: string;
+  path: string;
+  handler: unknown;
+  hooks: { parse?: Hook[]; beforeHandle?: Hook[] };
+};
+
+type Hook = { fn: unknown; subType?: string };
+
+/** Answers a request of one route. `headers` are those that every answer carries. Never rejects. */
+export type DirectAnswer = (request: Request, path: string, headers: Headers) => Promise<Response>;
+
+type Step = (context: Context) => unknown;
+type Headers = Record<string, string>;
+
+/** What our handlers take from the framework's context, where it does not read the body. */
+type Context = {
+  request: Request;
+  params: Record<string, string>;
+  set: { headers: Headers };
+  status: typeof status;
+};
+
+/**
+ * The ways to the routes that need nothing of the framework but its list of them, by method and path: those that read
+ * their body themselves (`parse: "none"`) and whose steps only add to the context. Their own steps and handlers run
+ * without the framework's way to them, which takes a seventh of the time that a message takes to be posted.
+ */
+export function directAnswers(routes: readonly RegisteredRoute[]): Map<string, DirectAnswer> {
+  return new Map(
+    routes.flatMap((route): Array<[string, DirectAnswer]> => {
+      const answer = directAnswer(route);
+      return answer === undefined ? [] : [[`${route.method} ${route.path}`, answer]];
+    }),
+  );
+}
+
+function directAnswer(route: RegisteredRoute): DirectAnswer | undefined {
+  const { parse = [], beforeHandle = [] } = route.hooks;
+  if (!parse.some(({ fn }) => fn === "none")) return undefined;
+  if (beforeHandle.some(({ subType }) => subType !== "resolve")) return undefined;
+  const steps = beforeHandle.map(({ fn }) => fn as Step);
+  const handle = route.handler as Step;
+  const places = route.path
+    .split("/")
+    .flatMap((part, at) => (part.startsWith(":") ? [[part.slice(1), at] as const] : []));
+
+  return async (request, path, headers) => {
+    const segments = path.split("/");
+    const params: Record<string, string> = {};
+    for (const [name, at] of places) params[name] = decodeURIComponent(segments[at] ?? "");
+    const context = { request, params, set: { headers }, status };
+    try {
+      for (const step of steps) Object.assign(context, await step(context));
+      return answerOf(await handle(context), headers);
+    } catch (error) {
+      const refusal = refusalOf(error, request);
+      return answerOf(status(refusal.status, refusal.body), Object.assign(headers, refusal.headers));
+    }
+  };
+}
+
+function answerOf(result: unknown, headers: Headers): Response {
+  if (result instanceof Response) return new Response(result.body, { status: result.status, headers });
+  if (!(result instanceof ElysiaCustomStatusResponse)) return Response.json(result, { headers });
+  const { code, response } = result;
+  return response === undefined
+    ? new Response(null, { status: code, headers })
+    : Response.json(response, { status: code, headers });
+}
