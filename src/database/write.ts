@@ -23,6 +23,7 @@ const lockRetryMs = 2;
  */
 export class WriteQueue {
   readonly #file: SqliteFile;
+  readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #tx: Writing;
   readonly #afterCommit: () => void;
   readonly #lockWaitMs: number;
@@ -32,6 +33,7 @@ export class WriteQueue {
 
   constructor(file: SqliteFile, tx: Writing, options: { lockWaitMs: number; afterCommit: () => void }) {
     this.#file = file;
+    this.#statements = prepareStatements(file);
     this.#tx = tx;
     this.#afterCommit = options.afterCommit;
     this.#lockWaitMs = options.lockWaitMs;
@@ -95,11 +97,11 @@ export class WriteQueue {
       // Other processes may have changed the workspace since the last commit; from here on nobody else can.
       this.#tx.stamp.forget();
       for (const call of batch) ran.push(await this.#runAlone(call));
-      this.#execute("COMMIT");
+      this.#statements.commit.run();
     } catch (error) {
       const reason = explain(error);
       for (const { reject } of batch) reject(reason);
-      if (this.#file.inTransaction) this.#execute("ROLLBACK");
+      if (this.#file.inTransaction) this.#statements.rollBack.run();
       return;
     }
     for (const result of ran) {
@@ -115,7 +117,7 @@ export class WriteQueue {
     const deadline = performance.now() + this.#lockWaitMs;
     while (true) {
       try {
-        return this.#execute("BEGIN IMMEDIATE");
+        return void this.#statements.begin.run();
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error;
       }
@@ -133,24 +135,31 @@ export class WriteQueue {
   }
 
   async #runAlone(call: Call): Promise<Ran> {
-    this.#execute("SAVEPOINT call");
+    this.#statements.beginCall.run();
     try {
       const value = await call.change(this.#tx);
-      this.#execute("RELEASE call");
+      this.#statements.endCall.run();
       return { call, ok: true, value };
     } catch (error) {
       // A full disk ends the whole transaction: then nothing of this batch is left to commit.
       if (!this.#file.inTransaction) throw error;
-      this.#execute("ROLLBACK TO call");
+      this.#statements.undoCall.run();
       this.#tx.stamp.forget();
-      this.#execute("RELEASE call");
+      this.#statements.endCall.run();
       return { call, ok: false, error };
     }
   }
+}
 
-  #execute(statement: string): void {
-    this.#file.query(statement).run();
-  }
+function prepareStatements(file: SqliteFile) {
+  return {
+    begin: file.prepare("BEGIN IMMEDIATE"),
+    beginCall: file.prepare("SAVEPOINT call"),
+    endCall: file.prepare("RELEASE call"),
+    undoCall: file.prepare("ROLLBACK TO call"),
+    commit: file.prepare("COMMIT"),
+    rollBack: file.prepare("ROLLBACK"),
+  };
 }
 
 /** One turn of the event loop. */

@@ -58,8 +58,8 @@ export async function postMessage(
     if (first) return messageResource(first.message, first.author);
   }
 
-  const replyTo = await findTarget(tx, channel.id, draft.reply_to_id);
-  const threadRoot = await findTarget(tx, channel.id, draft.thread_root_id);
+  const replyTo = draft.reply_to_id && (await findTarget(tx, channel.id, draft.reply_to_id));
+  const threadRoot = draft.thread_root_id && (await findTarget(tx, channel.id, draft.thread_root_id));
   const errors: Record<string, string[]> = {};
   if (replyTo === "unfit") {
     errors.reply_to_id = ["The reply_to_id field must name a message of this channel that is not deleted."];
@@ -68,7 +68,7 @@ export async function postMessage(
     errors.thread_root_id = [
       "The thread_root_id field must name a message of this channel that is not deleted.",
     ];
-  } else if (threadRoot?.threadRootId) {
+  } else if (threadRoot && threadRoot.threadRootId !== null) {
     errors.thread_root_id = [
       "The thread_root_id field must not name a thread reply: threads are one level deep.",
     ];
@@ -146,9 +146,8 @@ function requireOwn(subject: Subject, { message }: AuthoredMessage): void {
   if (message.authorId !== subject.id) throw forbidden("Only its author may change a message.");
 }
 
-/** What the id points to: nothing when none is given, `unfit` when it is no live standard message of the channel. */
-async function findTarget(tx: Writing, channelId: string, id: string | null | undefined) {
-  if (id === null || id === undefined) return undefined;
+/** What the id points to; `unfit` when it is no live standard message of the channel. */
+async function findTarget(tx: Writing, channelId: string, id: string) {
   const found = await selectMessage(tx, channelId, id.toLowerCase());
   if (!found || found.message.type !== "standard" || found.message.deletedAt !== null) return "unfit";
   return found.message;
