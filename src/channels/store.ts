@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
+import type { Commit } from "../database/commit.ts";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared, statement } from "../database/prepared.ts";
+import { change, prepared, query } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
 
 /** All of a channel that seldom changes; where its messages have come to is asked for on its own. */
@@ -106,22 +107,28 @@ export async function updateChannelName(tx: Writing, id: string, name: string, s
   await tx.update(channels).set({ name, slug, updatedAt: Date.now() }).where(eq(channels.id, id));
 }
 
-const advance = statement<{ last_position: number }, [string]>(
-  "UPDATE channels SET last_position = last_position + 1 WHERE id = ? RETURNING last_position",
-);
-
-const newest = statement<{ last_position: number }, [string]>(
-  "SELECT last_position FROM channels WHERE id = ?",
-);
+const newest = query<{ last_position: number }, [string]>("SELECT last_position FROM channels WHERE id = ?");
 
 /** The position of the channel's newest message, which is how many there are; 0 where there is no such channel. */
 export function selectLastPosition(db: Reading, channelId: string): number {
   return newest(db).get(channelId)?.last_position ?? 0;
 }
 
+const setLastPosition = change<[number, string]>("UPDATE channels SET last_position = ? WHERE id = ?");
+
+/** The positions that the calls of one commit have taken, by channel: written once, at its end. */
+const taken = new WeakMap<Commit, Map<string, number>>();
+
 /** Takes the channel's next position, from 1 on. Must be used in the same write, or a gap is left. */
 export function takePosition(tx: Writing, channelId: string): number {
-  const row = advance(tx).get(channelId);
-  if (!row) throw new Error(`channel ${channelId} vanished inside a write`);
-  return row.last_position;
+  const { commit } = tx;
+  const positions = taken.get(commit) ?? new Map<string, number>();
+  taken.set(commit, positions);
+  const last = positions.get(channelId);
+  const next = (last ?? selectLastPosition(tx, channelId)) + 1;
+  positions.set(channelId, next);
+  commit.hasChanged = true;
+  if (last === undefined)
+    commit.atEnd(() => setLastPosition(tx, positions.get(channelId) ?? next, channelId));
+  return next;
 }

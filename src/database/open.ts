@@ -1,5 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { type BunSQLiteDatabase, drizzle } from "drizzle-orm/bun-sqlite";
+import { Commit } from "./commit.ts";
 import { migrate } from "./migrate.ts";
 import * as schema from "./schema.ts";
 import { type Stamp, stampOf, stampOncePerTurn } from "./stamp.ts";
@@ -14,10 +15,7 @@ export type Reading = BunSQLiteDatabase<typeof schema> & {
 };
 
 /** The connection inside a write. Only `Database.write` hands it out, so a change outside of a write does not compile. */
-export type Writing = Reading & {
-  /** The subscriptions that get new work in this commit: after it, and only then, the worker is told. */
-  readonly woken: Set<string>;
-};
+export type Writing = Reading & { commit: Commit };
 
 export type Database = {
   /** For queries: never sees an uncommitted row. */
@@ -70,14 +68,19 @@ export function openDatabase(path: string, { lockWaitMs = 5_000 }: { lockWaitMs?
   const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const read = Object.assign(drizzle(reader, { schema }), { stamp: stampOncePerTurn(reader) });
   const stamp = stampOf(writer);
-  // Whatever drizzle runs may change the workspace; what `statement` and `insertInto` run does not.
-  const logger = { logQuery: stamp.forget };
-  const tx = Object.assign(drizzle(writer, { schema, logger }), { stamp, woken: new Set<string>() });
+  // Whatever drizzle runs may change the workspace; the statements of `prepared.ts` that go past it do not.
+  const logger = {
+    logQuery(sql: string) {
+      if (/^select\b/i.test(sql)) return;
+      tx.commit.hasChanged = true;
+      stamp.forget();
+    },
+  };
+  const tx: Writing = Object.assign(drizzle(writer, { schema, logger }), { stamp, commit: new Commit() });
   const listeners: Array<(subscriptionIds: ReadonlySet<string>) => void> = [];
-  const afterCommit = () => {
+  const afterCommit = ({ woken }: Commit) => {
     read.stamp.forget();
-    if (tx.woken.size === 0) return;
-    const woken = new Set(tx.woken);
+    if (woken.size === 0) return;
     for (const listener of listeners) listener(woken);
   };
   const queue = new WriteQueue(writer, tx, { lockWaitMs, afterCommit });

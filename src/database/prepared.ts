@@ -22,28 +22,37 @@ export function prepared<Prepared>(
   };
 }
 
-/**
- * A statement in SQL, for what runs with every message and every delivery: without drizzle around it a call costs half.
- * It must not change anything that the stamp of the workspace covers, which is not asked for anew after it.
- */
-export function statement<Row, Parameters extends Array<string | number | null>>(text: string) {
+/** A query in SQL, for what runs with every message and every delivery: without drizzle around it a call costs half. */
+export function query<Row, Parameters extends SQLQueryBindings[]>(text: string) {
   return prepared((connection) => connection.$client.prepare<Row, Parameters>(text));
 }
 
-/** The same that inserts a row of the table; columns that `row` does not have become null. */
+/**
+ * A change in SQL, for the same. It must not touch anything that the stamp of the workspace covers, which is not asked
+ * for anew after it.
+ */
+export function change<Parameters extends SQLQueryBindings[]>(
+  text: string,
+): (tx: Writing, ...parameters: Parameters) => void {
+  const statement = prepared(({ $client }) => $client.prepare<unknown, SQLQueryBindings[]>(text));
+  return (tx, ...parameters) => {
+    tx.commit.hasChanged = true;
+    statement(tx).run(...parameters);
+  };
+}
+
+/** A change that inserts a row of the table; columns that `row` does not have become null. */
 export function insertInto<Table extends SQLiteTable>(
   table: Table,
 ): (tx: Writing, row: Partial<Table["$inferSelect"]>) => void {
   const columns = Object.entries(getTableColumns(table));
   const names = columns.map(([, { name }]) => name).join(", ");
   const marks = columns.map(() => "?").join(", ");
-  const insert = prepared(({ $client }) =>
-    $client.prepare<unknown, SQLQueryBindings[]>(
-      `INSERT INTO ${getTableName(table)} (${names}) VALUES (${marks})`,
-    ),
+  const insert = change<SQLQueryBindings[]>(
+    `INSERT INTO ${getTableName(table)} (${names}) VALUES (${marks})`,
   );
   const keys = columns.map(([key]) => key as keyof Table["$inferSelect"]);
-  return (tx, row) => void insert(tx).run(...keys.map((key) => (row[key] ?? null) as SQLQueryBindings));
+  return (tx, row) => insert(tx, ...keys.map((key) => (row[key] ?? null) as SQLQueryBindings));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import { DomainError } from "../errors.ts";
+import { Commit } from "./commit.ts";
 import type { Writing } from "./open.ts";
 
 type Call = {
@@ -25,13 +26,17 @@ export class WriteQueue {
   readonly #file: SqliteFile;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #tx: Writing;
-  readonly #afterCommit: () => void;
+  readonly #afterCommit: (commit: Commit) => void;
   readonly #lockWaitMs: number;
   #waiting: Call[] = [];
   #isRunning = false;
   #whenDrained: Array<() => void> = [];
 
-  constructor(file: SqliteFile, tx: Writing, options: { lockWaitMs: number; afterCommit: () => void }) {
+  constructor(
+    file: SqliteFile,
+    tx: Writing,
+    options: { lockWaitMs: number; afterCommit: (commit: Commit) => void },
+  ) {
     this.#file = file;
     this.#statements = prepareStatements(file);
     this.#tx = tx;
@@ -90,13 +95,11 @@ export class WriteQueue {
   }
 
   async #commitTogether(batch: Call[]): Promise<void> {
-    const ran: Ran[] = [];
-    this.#tx.woken.clear();
+    let ran: Ran[];
     try {
       await this.#begin();
-      // Other processes may have changed the workspace since the last commit; from here on nobody else can.
-      this.#tx.stamp.forget();
-      for (const call of batch) ran.push(await this.#runAlone(call));
+      ran = (await this.#runTogether(batch)) ?? (await this.#runApart(batch));
+      this.#tx.commit.end();
       this.#statements.commit.run();
     } catch (error) {
       const reason = explain(error);
@@ -117,7 +120,9 @@ export class WriteQueue {
     const deadline = performance.now() + this.#lockWaitMs;
     while (true) {
       try {
-        return void this.#statements.begin.run();
+        this.#statements.begin.run();
+        this.#renew();
+        return;
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error;
       }
@@ -128,26 +133,60 @@ export class WriteQueue {
   /** A fault of whoever listens is reported on its own: the change is made, and the next ones wait to be. */
   #tellOfCommit(): void {
     try {
-      this.#afterCommit();
+      this.#afterCommit(this.#tx.commit);
     } catch (error) {
       reportError(error);
     }
+  }
+
+  /** Runs the calls without a savepoint for each. Undefined when one threw after it had changed something. */
+  async #runTogether(batch: Call[]): Promise<Ran[] | undefined> {
+    const ran: Ran[] = [];
+    const { commit } = this.#tx;
+    for (const call of batch) {
+      commit.hasChanged = false;
+      try {
+        ran.push({ call, ok: true, value: await call.change(this.#tx) });
+      } catch (error) {
+        if (commit.hasChanged || !this.#file.inTransaction) return undefined;
+        ran.push({ call, ok: false, error });
+      }
+    }
+    return ran;
+  }
+
+  /** Begins anew and runs each call behind a savepoint, so that those that throw are undone alone. */
+  async #runApart(batch: Call[]): Promise<Ran[]> {
+    if (this.#file.inTransaction) this.#statements.rollBack.run();
+    await this.#begin();
+    const ran: Ran[] = [];
+    for (const call of batch) ran.push(await this.#runAlone(call));
+    return ran;
   }
 
   async #runAlone(call: Call): Promise<Ran> {
     this.#statements.beginCall.run();
     try {
       const value = await call.change(this.#tx);
+      this.#tx.commit.end();
       this.#statements.endCall.run();
       return { call, ok: true, value };
     } catch (error) {
       // A full disk ends the whole transaction: then nothing of this batch is left to commit.
       if (!this.#file.inTransaction) throw error;
       this.#statements.undoCall.run();
-      this.#tx.stamp.forget();
       this.#statements.endCall.run();
+      this.#renew(this.#tx.commit.woken);
       return { call, ok: false, error };
     }
+  }
+
+  /** Forgets what was true of the transaction so far, but for who is to be told of it. */
+  #renew(woken: Iterable<string> = []): void {
+    this.#tx.commit = new Commit();
+    for (const id of woken) this.#tx.commit.woken.add(id);
+    // Other processes may have changed the workspace since the last commit; while one is open nobody else can.
+    this.#tx.stamp.forget();
   }
 }
 

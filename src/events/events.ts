@@ -20,6 +20,6 @@ export async function emit(tx: Writing, channel: ChannelRow, happening: Happenin
   insertEvent(tx, { id, type: happening.type, envelope: JSON.stringify(envelope), createdAt: now });
   for (const subscriptionId of wanted) {
     enqueue(tx, { subscriptionId, eventId: id, dueAt: now });
-    tx.woken.add(subscriptionId);
+    tx.commit.woken.add(subscriptionId);
   }
 }

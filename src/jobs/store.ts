@@ -1,6 +1,6 @@
 import { and, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { insertInto, prepared, statement } from "../database/prepared.ts";
+import { change, insertInto, prepared, query } from "../database/prepared.ts";
 import type { WebhookEvent } from "../events/event-types.ts";
 import { selectDestination } from "../subscriptions/store.ts";
 import { jobs } from "../database/schema.ts";
@@ -14,7 +14,7 @@ export function enqueue(tx: Writing, job: { subscriptionId: string; eventId: str
 
 // Names only what `selectJob` finds: the worker must not be given the same job for ever. To a bare parameter SQLite would
 // fit the plan of the join anew at each call (see `parameterOfJoin`).
-const due = statement<{ seq: number; dueAt: number }, [string, number]>(
+const due = query<{ seq: number; dueAt: number }, [string, number]>(
   `SELECT jobs.seq, jobs.due_at AS dueAt FROM jobs JOIN events ON events.id = jobs.event_id
    WHERE jobs.subscription_id = cast(? AS text) ORDER BY jobs.due_at, jobs.seq LIMIT ?`,
 );
@@ -40,7 +40,7 @@ export type QueuedJob = {
   envelope: string;
 };
 
-const queued = statement<QueuedJob, [number]>(
+const queued = query<QueuedJob, [number]>(
   `SELECT jobs.seq, jobs.subscription_id AS subscriptionId, jobs.attempts, jobs.event_id AS eventId,
      events.type AS eventType, events.envelope
    FROM jobs JOIN events ON events.id = jobs.event_id WHERE jobs.seq = cast(? AS integer)`,
@@ -51,18 +51,18 @@ export function selectJob(db: Reading, seq: number): QueuedJob | undefined {
   return queued(db).get(seq) ?? undefined;
 }
 
-const attemptsMade = statement<{ attempts: number }, [number]>("SELECT attempts FROM jobs WHERE seq = ?");
+const attemptsMade = query<{ attempts: number }, [number]>("SELECT attempts FROM jobs WHERE seq = ?");
 
 /** How many attempts at the job have been made, or undefined when it is gone. */
 export function selectAttemptsMade(tx: Writing, seq: number): number | undefined {
   return attemptsMade(tx).get(seq)?.attempts;
 }
 
-const finish = statement<unknown, [number]>("DELETE FROM jobs WHERE seq = ?");
+const finish = change<[number]>("DELETE FROM jobs WHERE seq = ?");
 
 /** Takes the job out of the queue. */
 export function deleteJob(tx: Writing, seq: number): void {
-  finish(tx).run(seq);
+  finish(tx, seq);
 }
 
 const postpone = prepared((db) =>

@@ -37,7 +37,7 @@ export async function rotateSecret(
   const details = overlapMs > 0 ? { overlap_ms: overlapMs } : {};
   await recordSubscription(tx, row, "webhook.secret_rotated", actor, details);
   // What waited because the old one could not be read goes out under this one.
-  tx.woken.add(row.id);
+  tx.commit.woken.add(row.id);
   return { ...subscriptionResource(row), secret };
 }
 

@@ -30,7 +30,7 @@ export async function enableSubscription(
     await insertFilters(tx, row, eventTypesOf(row), channelIdsOf(row));
     await hastenJobs(tx, row.id, Date.now());
     await recordSubscription(tx, row, "webhook.enabled", actor);
-    tx.woken.add(row.id);
+    tx.commit.woken.add(row.id);
     return subscriptionResource({ ...row, ...enabled });
   });
 }

@@ -1,6 +1,6 @@
 import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { prepared, statement } from "../database/prepared.ts";
+import { change, prepared } from "../database/prepared.ts";
 import { remembered } from "../database/remembered.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
 
@@ -125,13 +125,13 @@ export async function updateSubscription(
   await tx.update(subscriptions).set(change).where(eq(subscriptions.id, id));
 }
 
-const success = statement<unknown, [number, string]>(
+const success = change<[number, string]>(
   "UPDATE subscriptions SET consecutive_failures = 0, last_success_at = ? WHERE id = ?",
 );
 
 /** Ends the subscription's streak of failures. */
 export function updateOnSuccess(tx: Writing, id: string, at: number): void {
-  success(tx).run(at, id);
+  success(tx, at, id);
 }
 
 const failure = prepared((db) =>

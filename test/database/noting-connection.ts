@@ -1,5 +1,6 @@
 import { Database as SqliteFile, type Statement } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
+import { Commit } from "../../src/database/commit.ts";
 import type { Writing } from "../../src/database/open.ts";
 import * as schema from "../../src/database/schema.ts";
 
@@ -30,9 +31,10 @@ export function notingConnection(path: string): NotingConnection {
       },
     });
   Object.assign(file, { prepare: notingPrepare });
-  const tx = Object.assign(drizzle(file, { schema }), {
-    stamp: { now: () => crypto.randomUUID(), forget: () => {} },
-    woken: new Set<string>(),
-  });
+  const stamp = { now: () => crypto.randomUUID(), forget: () => {} };
+  const tx = Object.assign(drizzle(file, { schema }), { stamp, commit: new Commit() });
+  // Each operation is a commit of its own, in which nothing is put off.
+  const commit = () => Object.assign(new Commit(), { atEnd: (step: () => void) => step() });
+  Object.defineProperty(tx, "commit", { get: commit });
   return { tx, file, noted, [Symbol.dispose]: () => file.close() };
 }

@@ -255,7 +255,7 @@ describe("whoever waits for work", () => {
     database.onWork((ids) => told.push({ ids: [...ids].sort(), onDisk: teamsOnDisk(path) }));
 
     const failing = database.write(async (tx) => {
-      tx.woken.add("never");
+      tx.commit.woken.add("never");
       tx.run(sql`PRAGMA defer_foreign_keys = ON`);
       tx.run(
         sql`INSERT INTO channel_members (channel_id, user_id, joined_at) VALUES ('nowhere', 'nobody', 0)`,
@@ -265,7 +265,7 @@ describe("whoever waits for work", () => {
     await Promise.all(
       ["one", "two"].map((name) =>
         database.write(async (tx) => {
-          tx.woken.add(`for ${name}`);
+          tx.commit.woken.add(`for ${name}`);
           await addTeam(tx, name);
         }),
       ),

@@ -1,0 +1,18 @@
+/** What the calls that share a commit have in common while their transaction is open; each transaction has a new one. */
+export class Commit {
+  /** The subscriptions that get new work: after the commit, and only then, the worker is told. */
+  readonly woken = new Set<string>();
+  /** Whether the call under way has changed anything yet; one that throws before that leaves nothing to undo. */
+  hasChanged = false;
+  #lastSteps: Array<() => void> = [];
+
+  /** Puts a change off to the end of the transaction, where it is made once for all calls. */
+  atEnd(step: () => void): void {
+    this.#lastSteps.push(step);
+  }
+
+  /** Makes the changes that were put off. */
+  end(): void {
+    for (const step of this.#lastSteps.splice(0)) step();
+  }
+}

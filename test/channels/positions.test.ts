@@ -1,0 +1,37 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { postMessage } from "../../src/messages/messages.ts";
+import { subjectOf } from "../../src/users/users.ts";
+import { seedCast } from "../support/cast.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace } from "../support/workspace.ts";
+
+test("messages of one commit stand without a gap, also where some of its calls are undone", async () => {
+  using folder = temporaryFolder();
+  await using workspace = openWorkspace(folder.path);
+  const cast = await seedCast(workspace);
+  const { database } = workspace;
+  const { id } = cast.open;
+  const post = (body: string, isUndone: boolean) =>
+    database.write(async (tx) => {
+      await postMessage(tx, subjectOf(cast.member), id, { body });
+      if (isUndone) throw new Error("changed my mind");
+    });
+  using file = new SqliteFile(join(folder.path, "parley.db"), { readonly: true });
+  const positions = () =>
+    file.query("SELECT position FROM messages WHERE channel_id = ? ORDER BY position").values(id).flat();
+  const last = () => file.query("SELECT last_position FROM channels WHERE id = ?").values(id).flat();
+
+  const before = positions().length;
+  await Promise.all(["one", "two", "three"].map((body) => post(body, false)));
+  expect(last()).toEqual([before + 3]);
+  await Promise.allSettled([
+    post("four", false),
+    post("never", true),
+    post("five", false),
+    post("never", true),
+  ]);
+  expect(positions()).toEqual(Array.from({ length: before + 5 }, (_, place) => place + 1));
+  expect(last()).toEqual([before + 5]);
+});
