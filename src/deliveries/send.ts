@@ -1,6 +1,5 @@
 import { isIPv6 } from "node:net";
-import { checkServerIdentity, type PeerCertificate } from "node:tls";
-import { hostNameOf } from "./address-guard.ts";
+import { type Connection, type Destination, KeptConnections } from "./kept-connections.ts";
 
 /** What is read of an answer's body at most, and what is kept of it. Decisions section 6. */
 const maxBodyBytes = 64 * 1024;
@@ -29,9 +28,12 @@ export type SendOutcome =
   | { kind: "timed_out" }
   | { kind: "unreachable"; error: string };
 
+const connections = new KeptConnections();
+
 /**
  * Sends the body to one of the vetted addresses and to no other, whatever name, proxy or redirect says otherwise. The
- * next address is tried only when no connection came about, all within one timeout, so a receiver sees one POST.
+ * next address is tried only when no connection came about, all within one timeout, so a receiver sees one POST; over
+ * https at most two, where the connection was a kept one and broke off under the first.
  * A status that came in time decides, however the body after it goes on. Never throws for the receiver's fault.
  * Bun has at most 256 requests under way in a process; what is sent beyond them waits while its timeout runs.
  * @throws TypeError for a header that cannot be sent, which is a fault of the caller.
@@ -43,37 +45,49 @@ export async function send(post: OutgoingPost): Promise<SendOutcome> {
   // One timer for all of it: the timeout that fetch itself offers starts anew with every byte that drips in.
   const timer = setTimeout(() => atDeadline(), post.timeoutMs);
   try {
-    const answer = await postToFirst(post, headers, giveUp.signal);
-    if (typeof answer === "string") {
-      return giveUp.signal.aborted ? { kind: "timed_out" } : { kind: "unreachable", error: answer };
+    const sent = await postToFirst(post, headers, giveUp.signal);
+    if (typeof sent === "string") {
+      return giveUp.signal.aborted ? { kind: "timed_out" } : { kind: "unreachable", error: sent };
     }
+    const { answer, connection } = sent;
     const reader = answer.body?.getReader();
+    let isCut = false;
     // From here on the deadline ends the body only. Cancelling closes the socket as aborting does, but is no error.
-    atDeadline = () => void cancel(reader);
+    atDeadline = () => {
+      isCut = true;
+      void cancel(reader);
+    };
+    const { excerpt, isWhole } = await readBody(reader);
+    if (connection && isWhole && !isCut && endsClearly(answer)) connections.keep(connection);
+    else if (connection) connections.close(connection);
     return {
       kind: "answered",
       status: answer.status,
       retryAfter: answer.headers.get("retry-after"),
-      excerpt: await readExcerpt(reader),
+      excerpt,
     };
   } finally {
     clearTimeout(timer);
   }
 }
 
+/** The answer, whose body is still to come, and over https the connection that it came over. */
+type Sent = { answer: Response; connection?: Connection };
+
 /** The first answer that comes from the addresses in their order, or in fixed words why there is none. */
 async function postToFirst(
   post: OutgoingPost,
   headers: Headers,
   signal: AbortSignal,
-): Promise<Response | string> {
+): Promise<Sent | string> {
   let error = "no address to connect to";
   for (const address of post.addresses) {
     try {
-      const answer = await postTo(address, post, headers, signal);
-      if (answer.status >= 200) return answer;
+      const sent = await postTo(address, post, headers, signal);
+      if (sent.answer.status >= 200) return sent;
       // Bun passes on any three digits. Interim answers were passed over before, so this is none at all.
-      await answer.body?.cancel();
+      if (sent.connection) connections.close(sent.connection);
+      await sent.answer.body?.cancel();
       return malformedAnswer;
     } catch (failure) {
       const code = codeOf(failure);
@@ -85,17 +99,17 @@ async function postToFirst(
   return error;
 }
 
-function postTo(
+async function postTo(
   address: string,
   post: OutgoingPost,
   headers: Headers,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<Sent> {
   const { url, body, ca } = post;
   const host = isIPv6(address) ? `[${address}]` : address;
   const port = url.port === "" ? "" : `:${url.port}`;
-  const isEncrypted = url.protocol === "https:";
-  return fetch(`${url.protocol}//${host}${port}${url.pathname}${url.search}`, {
+  const target = `${url.protocol}//${host}${port}${url.pathname}${url.search}`;
+  const request: BunFetchRequestInit = {
     method: "POST",
     headers,
     body,
@@ -103,29 +117,43 @@ function postTo(
     redirect: "manual",
     // Otherwise HTTP_PROXY and its kin send the delivery to a proxy, which looks up the name for itself.
     proxy: false,
-    // Bun pools plain connections by address alone, and a socket that is about to close would lose a delivery.
-    keepalive: false,
     // The inflater runs ahead of the reader: a few bytes would grow in memory before the limit is seen.
     decompress: false,
-    ...(isEncrypted && { protocol: "http1.1", tls: tlsOptions(hostNameOf(url), ca) }),
-  });
-}
-
-function tlsOptions(name: string | undefined, ca: string | undefined): BunFetchRequestInitTLS {
-  return {
-    // Asked for in the handshake and looked for in the certificate. Without it Bun takes the host of the URL, which
-    // is right only when the subscription names an address.
-    ...(name !== undefined && { serverName: name }),
-    // Said even though it is the default: NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes the default.
-    rejectUnauthorized: true,
-    checkServerIdentity: checkIdentity,
-    ...(ca !== undefined && { ca }),
   };
+  if (url.protocol === "https:") {
+    return await postEncrypted({ url, address, ca }, target, { ...request, protocol: "http1.1" });
+  }
+  // A new connection costs little here, and Bun pools plain ones by address alone.
+  return { answer: await fetch(target, { ...request, keepalive: false }) };
 }
 
-/** The usual check, kept from falling back to the common name, which RFC 9525 forbids and public authorities gave up. */
-function checkIdentity(name: string, certificate: PeerCertificate): Error | undefined {
-  return checkServerIdentity(name, { ...certificate, subject: { ...certificate.subject, CN: "" } });
+/**
+ * Sends over a kept connection where there is one. Receivers close those whenever they like, under a request too: so
+ * what broke off there is sent once more, over a new connection. What breaks off there is never sent again, so whoever
+ * always breaks off gets one POST. Bun does not tell whether an answer had begun: whoever breaks off within its head is
+ * sent the event again too, as the next attempt would do.
+ */
+async function postEncrypted(
+  destination: Destination,
+  target: string,
+  request: BunFetchRequestInit,
+): Promise<Sent> {
+  const used = connections.take(destination);
+  try {
+    if (used) return await postOver(used, target, request);
+  } catch (failure) {
+    if (codeOf(failure) !== "ECONNRESET" || !used?.wasReused) throw failure;
+  }
+  return await postOver(connections.open(destination), target, request);
+}
+
+async function postOver(connection: Connection, target: string, request: BunFetchRequestInit): Promise<Sent> {
+  try {
+    return { answer: await connection.fetch(target, request), connection };
+  } catch (failure) {
+    connections.close(connection);
+    throw failure;
+  }
 }
 
 function headersOf({ url, headers }: OutgoingPost): Headers {
@@ -136,12 +164,14 @@ function headersOf({ url, headers }: OutgoingPost): Headers {
 }
 
 /** The start of the body. Reads on to the limit, so that a receiver can finish its answer before the socket closes. */
-async function readExcerpt(reader: BodyReader | undefined): Promise<Uint8Array> {
+async function readBody(reader: BodyReader | undefined): Promise<{ excerpt: Uint8Array; isWhole: boolean }> {
   const parts: Uint8Array[] = [];
   let readBytes = 0;
+  let isWhole = reader === undefined;
   try {
     while (reader !== undefined && readBytes < maxBodyBytes) {
       const { done, value } = await reader.read();
+      isWhole = done;
       if (done || value === undefined) break;
       // A copy, because a view would keep the whole chunk in memory with it.
       if (readBytes < excerptBytes) parts.push(value.slice(0, excerptBytes - readBytes));
@@ -150,8 +180,18 @@ async function readExcerpt(reader: BodyReader | undefined): Promise<Uint8Array> 
   } catch {
     // The status has decided; a body that breaks off leaves what came before.
   }
-  await cancel(reader);
-  return Buffer.concat(parts);
+  if (!isWhole) await cancel(reader);
+  return { excerpt: Buffer.concat(parts), isWhole };
+}
+
+/**
+ * Whether there is one way to say where the answer ends. After any other the next one might begin in the wrong place.
+ */
+function endsClearly({ status, headers }: Response): boolean {
+  const length = headers.get("content-length");
+  const isChunked = headers.has("transfer-encoding");
+  if (status === 204 || status === 304) return !isChunked && (length === null || length === "0");
+  return isChunked ? length === null : length !== null;
 }
 
 async function cancel(reader: BodyReader | undefined): Promise<void> {
