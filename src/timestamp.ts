@@ -5,5 +5,10 @@
 export function timestamp(at: number): string;
 export function timestamp(at: number | null): string | null;
 export function timestamp(at: number | null): string | null {
-  return at === null ? null : `${new Date(at).toISOString().slice(0, -1)}+00:00`;
+  if (at === null) return null;
+  if (at !== last.at) last = { at, text: `${new Date(at).toISOString().slice(0, -1)}+00:00` };
+  return last.text;
 }
+
+// What comes in together is of the same millisecond.
+let last = { at: Number.NaN, text: "" };

@@ -3,35 +3,52 @@ import type { Reading } from "./open.ts";
 /** So many answers to one question are kept; before one more all are dropped, which costs as many look-ups. */
 const answersMax = 4_096;
 
+/** The answers by the parts of their keys, one level for each part: a key in one piece would be made for each look. */
+type Answers = Map<string, unknown>;
+
 /**
  * A question that is put to the database once, and answered from memory until the workspace changes: until its stamp is
  * another one, whichever process changed it, and inside of a write also by that write. What is asked may depend only
  * on what the stamp covers (`migrations/0004_workspace_stamp.sql`), and the answer is shared: nobody may alter it.
- * `isKept` leaves out answers that are too large.
+ * An answer of undefined is not kept, nor one that `isKept` finds too large.
  */
 export function remembered<Key extends string[], Answer>(
   ask: (db: Reading, ...key: Key) => Promise<Answer>,
   isKept: (answer: Answer) => boolean = () => true,
 ): (db: Reading, ...key: Key) => Answer | Promise<Answer> {
-  const memories = new WeakMap<Reading, { stamp: string; answers: Map<string, Answer> }>();
+  const memories = new WeakMap<Reading, { stamp: string; answers: Answers; count: number }>();
 
   return (db, ...key) => {
     const stamp = db.stamp.now();
     let memory = memories.get(db);
     if (memory?.stamp !== stamp) {
-      memory = { stamp, answers: new Map() };
+      memory = { stamp, answers: new Map(), count: 0 };
       memories.set(db, memory);
     }
-    // No part of a key holds a space: they are ids, hashes and names of event types.
     const { answers } = memory;
-    const place = key.join(" ");
-    const known = answers.get(place);
-    if (known !== undefined || answers.has(place)) return known as Answer;
+    let known: unknown = answers;
+    for (const part of key) known = (known as Answers | undefined)?.get(part);
+    if (known !== undefined) return known as Answer;
+    const current = memory;
     return ask(db, ...key).then((answer) => {
-      // Into the answers of then: those of a workspace that has changed meanwhile are nobody's any more.
-      if (answers.size >= answersMax) answers.clear();
-      if (isKept(answer)) answers.set(place, answer);
+      // Into the memory of then: that of a workspace which has changed meanwhile is nobody's any more.
+      if (answer !== undefined && isKept(answer)) keep(current, key, answer);
       return answer;
     });
   };
+}
+
+function keep(memory: { answers: Answers; count: number }, key: string[], answer: unknown): void {
+  if (memory.count >= answersMax) {
+    memory.answers.clear();
+    memory.count = 0;
+  }
+  let level = memory.answers;
+  for (const part of key.slice(0, -1)) {
+    const next = (level.get(part) as Answers | undefined) ?? new Map<string, unknown>();
+    level.set(part, next);
+    level = next;
+  }
+  level.set(key.at(-1) ?? "", answer);
+  memory.count++;
 }

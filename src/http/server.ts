@@ -106,8 +106,8 @@ function withHeaders(response: Response, always: Record<string, string>): Respon
   return response;
 }
 
-/** Made of nothing that could be read in more than one way. */
-const plainPath = /^[\w/-]*$/;
+/** A path alone, made of nothing that could be read in more than one way. */
+const plainPath = /^\/[\w/-]*$/;
 
 /** The path of the request's address as a URL has it, or undefined when the address is none. */
 function makePathOf(): (request: Request) => string | undefined {
@@ -115,9 +115,8 @@ function makePathOf(): (request: Request) => string | undefined {
   let origin = "";
   return ({ url }) => {
     if (origin !== "" && url.startsWith(origin)) {
-      const end = url.indexOf("?", origin.length);
-      const path = url.slice(origin.length, end === -1 ? undefined : end);
-      if (path.startsWith("/") && plainPath.test(path) && !url.includes("#")) return path;
+      const path = url.slice(origin.length);
+      if (plainPath.test(path)) return path;
     }
     if (!/^https?:[^#]*$/.test(url)) return undefined;
     const parsed = URL.parse(url);
