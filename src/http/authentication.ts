@@ -31,12 +31,9 @@ export function authentication(database: Database, rateLimit: RateLimit) {
     scope: (scope: Scope) => ({
       detail: { security: [{ bearer: [scope] }], "x-required-scope": scope },
       resolve: async ({ request, set }): Promise<Authenticated> => {
-        const grantNow = async () => {
-          const grant = await authenticate(database, bearerToken(request) ?? "");
-          if (!grant) throw unauthenticated();
-          return grant;
-        };
-        const grant = await grantNow();
+        const token = bearerToken(request) ?? "";
+        const grant = await authenticate(database, token);
+        if (!grant) throw unauthenticated();
         const subject = { ...grant.subject };
 
         spend(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
@@ -47,8 +44,11 @@ export function authentication(database: Database, rateLimit: RateLimit) {
           const startedAt = performance.now();
           const input = await readJson(request);
           // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.
-          if (performance.now() - startedAt > bodyPatienceMs)
-            Object.assign(subject, (await grantNow()).subject);
+          if (performance.now() - startedAt > bodyPatienceMs) {
+            const grantNow = await authenticate(database, token);
+            if (!grantNow) throw unauthenticated();
+            Object.assign(subject, grantNow.subject);
+          }
           return input;
         };
         return { subject, readInput };
