@@ -1,10 +1,8 @@
 import type { Benchmark } from "../benchmark.ts";
 import { deliver, jobsOfFullQueue, startEncryptedReceiver, trusting } from "../deliveries.ts";
 import { postPinned } from "../floor.ts";
+import { concurrencyMax as concurrency } from "../../src/deliveries/lanes.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
-
-/** The worker's own: so many attempts run at once. */
-const concurrency = 200;
 
 export default {
   row: 6,

@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
  * How many attempts run at once, over all subscriptions. With the reserve it stays below 256: so many requests Bun has
  * under way in one process, and those beyond would wait while their time runs.
  */
-const concurrencyMax = 120;
+export const concurrencyMax = 120;
 
 /** How many of them one subscription can have, while no others ask for their share. */
 const laneConcurrencyMax = 20;
