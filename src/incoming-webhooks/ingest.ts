@@ -14,11 +14,20 @@ import { selectLiveWebhook } from "./store.ts";
 export type LiveWebhook = NonNullable<Awaited<ReturnType<typeof liveWebhookOf>>>;
 
 /**
- * The webhook that the token of the address belongs to.
- * @throws DomainError `not_found` for a token that is malformed, unknown or revoked, or whose bot is gone.
+ * What a webhook is looked up by: the hash of the token in its address.
+ * @throws DomainError `not_found` for a token that is malformed.
  */
-export async function getLiveWebhook(db: Reading, token: string): Promise<LiveWebhook> {
-  const found = isSecretText(token) ? await liveWebhookOf(db, hashOf(token)) : undefined;
+export function addressHash(token: string): string {
+  if (!isSecretText(token)) throw notFound("incoming webhook");
+  return hashOf(token);
+}
+
+/**
+ * The webhook of the address with this hash.
+ * @throws DomainError `not_found` when there is none, it was revoked, or its bot is gone.
+ */
+export async function getLiveWebhook(db: Reading, hash: string): Promise<LiveWebhook> {
+  const found = await liveWebhookOf(db, hash);
   if (!found) throw notFound("incoming webhook");
   return found;
 }
@@ -55,9 +64,9 @@ export function requireSignature(
  * webhook revoked a moment ago posts nothing.
  * @throws DomainError `not_found`; `forbidden` when the bot is not in the channel or that is archived; `invalid`.
  */
-export async function postIncoming(database: Database, token: string, payload: unknown): Promise<Message> {
+export async function postIncoming(database: Database, hash: string, payload: unknown): Promise<Message> {
   return await database.write(async (tx) => {
-    const { webhook, bot, channel, isMember } = await getLiveWebhook(tx, token);
+    const { webhook, bot, channel, isMember } = await getLiveWebhook(tx, hash);
     if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
     refuseArchived(channel);
     const { text, username, iconUrl } = checkPayload(payload);

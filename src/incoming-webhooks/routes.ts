@@ -11,7 +11,7 @@ import {
 import { readBytes } from "../http/json-body.ts";
 import { spend } from "../http/rate-limit.ts";
 import { readPayload } from "./body.ts";
-import { getLiveWebhook, postIncoming, requireSignature } from "./ingest.ts";
+import { addressHash, getLiveWebhook, postIncoming, requireSignature } from "./ingest.ts";
 import { IncomingBody, IncomingHeaders } from "./schemas.ts";
 
 /** `POST /webhooks/incoming/{token}` (specification part 4, ingest): the checks stand in the order in which they answer. */
@@ -19,14 +19,15 @@ export function ingestRoutes({ database, vault, ingestRateLimit }: ApiContext) {
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
     "/:token",
     async ({ request, params: { token }, set }) => {
-      const { webhook } = await getLiveWebhook(database.read, token);
+      const hash = addressHash(token);
+      const { webhook } = await getLiveWebhook(database.read, hash);
       spend(ingestRateLimit, webhook.id, "This webhook", set.headers as Record<string, string>);
       const bytes = await readBytes(request);
       // The body may have taken its time: meanwhile the webhook can be revoked or have another secret.
-      const live = await getLiveWebhook(database.read, token);
+      const live = await getLiveWebhook(database.read, hash);
       requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
-      await postIncoming(database, token, payload);
+      await postIncoming(database, hash, payload);
       // Elysia's own answer without a body would say "Accepted" in one.
       return new Response(null, { status: 202 });
     },
