@@ -9,7 +9,7 @@ import { type Result, runBenchmark } from "./rounds.ts";
 
 const usage = `Usage: bun run bench [--quick] [--only NAME]...
 
-Measures the compiled server next to the floor under it and writes bench/RESULTS.md. Takes about an hour, on a machine
+Measures the compiled server next to the floor under it and writes bench/RESULTS.md. Takes three quarters of an hour, on a machine
 that does nothing else.
 
   --quick      try every benchmark for a moment, judge nothing and write no file (a minute)

@@ -43,6 +43,6 @@ async function botIn(tx: Writing, channel: ChannelRow, actor: string): Promise<U
   const bots = await selectUsers(tx, channel.teamId, { type: "bot" });
   const known = bots.find(({ name }) => name === botName);
   if (!known) return await createBot(tx, channel.teamId, { name: botName, channels: [channel] }, actor);
-  if (!(await isMember(tx, channel.id, known.id))) await joinChannel(tx, channel, known, actor);
+  if (!isMember(tx, channel.id, known.id)) await joinChannel(tx, channel, known, actor);
   return known;
 }

@@ -28,8 +28,8 @@ test("another quickstart leaves no credential of the one before alive, and touch
 
   const second = await quickstart();
   expect([second.bot.id, second.channel.id]).toEqual([first.bot.id, team.general.id]);
-  expect(await authenticate(database, first.token)).toBeUndefined();
-  expect(await authenticate(database, second.token)).toBeDefined();
+  expect(authenticate(database, first.token)).toBeUndefined();
+  expect(authenticate(database, second.token)).toBeDefined();
   const tokens = await listTokens(database.read, team.id);
   expect(tokens.map(({ name }) => name)).toEqual(["quickstart", "mine"]);
   expect(tokens[1]?.id).toBe(own.id);

@@ -39,7 +39,7 @@ export async function listAllChannels(db: Reading, teamId: string): Promise<List
 
 /** @throws DomainError `not_found` when the subject cannot see it. */
 export async function getChannel(db: Reading, subject: Subject, id: string): Promise<Channel> {
-  const { channel } = await getSeenChannel(db, subject, id);
+  const { channel } = getSeenChannel(db, subject, id);
   return channelResource(channel);
 }
 
@@ -153,7 +153,7 @@ export async function addChannel(
  * @throws DomainError `not_found`; `forbidden` for anybody else, the general channel and direct messages.
  */
 export async function archiveChannel(tx: Writing, subject: Subject, id: string): Promise<Channel> {
-  const { channel } = await getManagedChannel(tx, subject, id);
+  const { channel } = getManagedChannel(tx, subject, id);
   const isCreator = channel.createdBy === subject.id;
   if (subject.type === "bot") {
     if (!isCreator) throw forbidden("A bot may archive only the channels that it created.");

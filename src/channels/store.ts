@@ -30,13 +30,8 @@ const byId = prepared((db) =>
     .prepare(),
 );
 
-export async function selectChannel(
-  db: Reading,
-  teamId: string,
-  id: string,
-): Promise<ChannelRow | undefined> {
-  const [row] = await byId(db).execute({ teamId, id });
-  return row;
+export function selectChannel(db: Reading, teamId: string, id: string): ChannelRow | undefined {
+  return byId(db).get({ teamId, id });
 }
 
 /** Which of the ids are those of channels of the team. */

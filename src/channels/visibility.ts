@@ -13,8 +13,8 @@ export type SeenChannel = { channel: ChannelRow; isMember: boolean };
  * one (specification part 4, channels 1 and 4).
  * @throws DomainError `not_found`, the same whether the channel is hidden, of another team or not there at all.
  */
-export async function getSeenChannel(db: Reading, subject: Subject, id: string): Promise<SeenChannel> {
-  const found = await findChannel(db, subject, id);
+export function getSeenChannel(db: Reading, subject: Subject, id: string): SeenChannel {
+  const found = findChannel(db, subject, id);
   if (found.isMember || (subject.type === "human" && isOpen(found.channel))) return found;
   throw notFound("channel");
 }
@@ -24,8 +24,8 @@ export async function getSeenChannel(db: Reading, subject: Subject, id: string):
  * but nobody else's direct messages.
  * @throws DomainError `not_found`.
  */
-export async function getManagedChannel(db: Reading, subject: Subject, id: string): Promise<SeenChannel> {
-  const found = await findChannel(db, subject, id);
+export function getManagedChannel(db: Reading, subject: Subject, id: string): SeenChannel {
+  const found = findChannel(db, subject, id);
   if (found.isMember || (subject.type === "human" && isOpen(found.channel))) return found;
   if (isTeamAdmin(subject) && !found.channel.isDirect) return found;
   throw notFound("channel");
@@ -47,13 +47,13 @@ export function isOpen(channel: ChannelRow): boolean {
   return channel.visibility === "public" && !channel.isDirect;
 }
 
-async function findChannel(db: Reading, subject: Subject, id: string): Promise<SeenChannel> {
-  const found = isUuid(id) && (await channelOf(db, subject.teamId, id.toLowerCase(), subject.id));
+function findChannel(db: Reading, subject: Subject, id: string): SeenChannel {
+  const found = isUuid(id) && channelOf(db, subject.teamId, id.toLowerCase(), subject.id);
   if (!found) throw notFound("channel");
   return found;
 }
 
-const channelOf = remembered(async (db, teamId: string, channelId: string, userId: string) => {
-  const channel = await selectChannel(db, teamId, channelId);
-  return channel && { channel, isMember: await isMember(db, channelId, userId) };
+const channelOf = remembered((db, teamId: string, channelId: string, userId: string) => {
+  const channel = selectChannel(db, teamId, channelId);
+  return channel && { channel, isMember: isMember(db, channelId, userId) };
 });

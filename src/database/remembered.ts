@@ -13,9 +13,9 @@ type Answers = Map<string, unknown>;
  * An answer of undefined is not kept, nor one that `isKept` finds too large.
  */
 export function remembered<Key extends string[], Answer>(
-  ask: (db: Reading, ...key: Key) => Promise<Answer>,
+  ask: (db: Reading, ...key: Key) => Answer,
   isKept: (answer: Answer) => boolean = () => true,
-): (db: Reading, ...key: Key) => Answer | Promise<Answer> {
+): (db: Reading, ...key: Key) => Answer {
   const memories = new WeakMap<Reading, { stamp: string; answers: Answers; count: number }>();
 
   return (db, ...key) => {
@@ -29,12 +29,9 @@ export function remembered<Key extends string[], Answer>(
     let known: unknown = answers;
     for (const part of key) known = (known as Answers | undefined)?.get(part);
     if (known !== undefined) return known as Answer;
-    const current = memory;
-    return ask(db, ...key).then((answer) => {
-      // Into the memory of then: that of a workspace which has changed meanwhile is nobody's any more.
-      if (answer !== undefined && isKept(answer)) keep(current, key, answer);
-      return answer;
-    });
+    const answer = ask(db, ...key);
+    if (answer !== undefined && isKept(answer)) keep(memory, key, answer);
+    return answer;
   };
 }
 

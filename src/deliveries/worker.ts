@@ -70,7 +70,7 @@ export class Worker {
   /** One attempt at one job, unless it is gone or its subscription disabled or deleted by now. */
   async #work(seq: number): Promise<void> {
     const job = selectJob(this.#database.read, seq);
-    const destination = job && (await selectDestination(this.#database.read, job.subscriptionId));
+    const destination = job && selectDestination(this.#database.read, job.subscriptionId);
     if (destination) await this.#attempt(job, destination);
   }
 

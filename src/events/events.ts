@@ -10,8 +10,8 @@ import { insertEvent, selectWantingSubscriptions } from "./store.ts";
  * of the change itself: both are on disk or neither. What nobody wants is not kept. One event has one id, for every
  * subscription, retry and replay (specification part 6).
  */
-export async function emit(tx: Writing, channel: ChannelRow, happening: Happening): Promise<void> {
-  const wanted = await selectWantingSubscriptions(tx, channel.teamId, happening.type, channel.id);
+export function emit(tx: Writing, channel: ChannelRow, happening: Happening): void {
+  const wanted = selectWantingSubscriptions(tx, channel.teamId, happening.type, channel.id);
   if (wanted.length === 0) return;
 
   const id = Bun.randomUUIDv7();

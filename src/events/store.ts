@@ -24,10 +24,10 @@ const rememberedIdsMax = 100;
 
 /** The active subscriptions that want events of the type in the channel. */
 export const selectWantingSubscriptions = remembered(
-  async (db, teamId: string, type: string, channelId: string): Promise<readonly string[]> => {
-    const rows = await wanting(db).execute({ teamId, type, channelId });
-    return rows.map(({ id }) => id);
-  },
+  (db, teamId: string, type: string, channelId: string): readonly string[] =>
+    wanting(db)
+      .all({ teamId, type, channelId })
+      .map(({ id }) => id),
   ({ length }) => length <= rememberedIdsMax,
 );
 

@@ -32,7 +32,7 @@ export function authentication(database: Database, rateLimit: RateLimit) {
       detail: { security: [{ bearer: [scope] }], "x-required-scope": scope },
       resolve: async ({ request, set }): Promise<Authenticated> => {
         const token = bearerToken(request) ?? "";
-        const grant = await authenticate(database, token);
+        const grant = authenticate(database, token);
         if (!grant) throw unauthenticated();
         const subject = { ...grant.subject };
 
@@ -45,7 +45,7 @@ export function authentication(database: Database, rateLimit: RateLimit) {
           const input = await readJson(request);
           // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.
           if (performance.now() - startedAt > bodyPatienceMs) {
-            const grantNow = await authenticate(database, token);
+            const grantNow = authenticate(database, token);
             if (!grantNow) throw unauthenticated();
             Object.assign(subject, grantNow.subject);
           }

@@ -43,7 +43,7 @@ export async function createIncomingWebhook(
 ): Promise<IncomingWebhook & { token: string; secret: string | null }> {
   if (bot.type !== "bot" || bot.deactivatedAt !== null) throw forbidden(`${bot.name} is not an active bot.`);
   refuseArchived(channel);
-  if (!(await isMember(tx, channel.id, bot.id))) {
+  if (!isMember(tx, channel.id, bot.id)) {
     throw forbidden(
       `The bot ${bot.name} is not in ${channel.name}: parley channels add-member ${channel.slug} ${bot.id}`,
     );

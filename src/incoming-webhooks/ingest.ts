@@ -11,7 +11,7 @@ import { checkPayload } from "./payload.ts";
 import { isValidSignature } from "./signature.ts";
 import { selectLiveWebhook } from "./store.ts";
 
-export type LiveWebhook = NonNullable<Awaited<ReturnType<typeof liveWebhookOf>>>;
+export type LiveWebhook = NonNullable<ReturnType<typeof liveWebhookOf>>;
 
 /**
  * What a webhook is looked up by: the hash of the token in its address.
@@ -26,15 +26,15 @@ export function addressHash(token: string): string {
  * The webhook of the address with this hash.
  * @throws DomainError `not_found` when there is none, it was revoked, or its bot is gone.
  */
-export async function getLiveWebhook(db: Reading, hash: string): Promise<LiveWebhook> {
-  const found = await liveWebhookOf(db, hash);
+export function getLiveWebhook(db: Reading, hash: string): LiveWebhook {
+  const found = liveWebhookOf(db, hash);
   if (!found) throw notFound("incoming webhook");
   return found;
 }
 
-const liveWebhookOf = remembered(async (db, hash: string) => {
-  const found = await selectLiveWebhook(db, hash);
-  return found && { ...found, isMember: await isMember(db, found.channel.id, found.bot.id) };
+const liveWebhookOf = remembered((db, hash: string) => {
+  const found = selectLiveWebhook(db, hash);
+  return found && { ...found, isMember: isMember(db, found.channel.id, found.bot.id) };
 });
 
 /**
@@ -66,11 +66,11 @@ export function requireSignature(
  */
 export async function postIncoming(database: Database, hash: string, payload: unknown): Promise<Message> {
   return await database.write(async (tx) => {
-    const { webhook, bot, channel, isMember } = await getLiveWebhook(tx, hash);
+    const { webhook, bot, channel, isMember } = getLiveWebhook(tx, hash);
     if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
     refuseArchived(channel);
     const { text, username, iconUrl } = checkPayload(payload);
-    return await appendMessage(tx, channel, bot, {
+    return appendMessage(tx, channel, bot, {
       type: "standard",
       body: text,
       username,

@@ -20,11 +20,11 @@ export function ingestRoutes({ database, vault, ingestRateLimit }: ApiContext) {
     "/:token",
     async ({ request, params: { token }, set }) => {
       const hash = addressHash(token);
-      const { webhook } = await getLiveWebhook(database.read, hash);
+      const { webhook } = getLiveWebhook(database.read, hash);
       spend(ingestRateLimit, webhook.id, "This webhook", set.headers as Record<string, string>);
       const bytes = await readBytes(request);
       // The body may have taken its time: meanwhile the webhook can be revoked or have another secret.
-      const live = await getLiveWebhook(database.read, hash);
+      const live = getLiveWebhook(database.read, hash);
       requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
       await postIncoming(database, hash, payload);

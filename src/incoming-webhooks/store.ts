@@ -33,9 +33,8 @@ const byTokenHash = prepared((db) =>
 );
 
 /** The live webhook of the token, with its bot and channel. */
-export async function selectLiveWebhook(db: Reading, hash: string) {
-  const [row] = await byTokenHash(db).execute({ hash });
-  return row;
+export function selectLiveWebhook(db: Reading, hash: string) {
+  return byTokenHash(db).get({ hash });
 }
 
 /** The team's live webhooks with their bots and channels, newest first; with `id` that one only. */

@@ -25,7 +25,7 @@ export async function selectNextJobs(
   subscriptionId: string,
   limit: number,
 ): Promise<Array<{ seq: number; dueAt: number }>> {
-  if ((await selectDestination(db, subscriptionId)) === undefined) return [];
+  if (selectDestination(db, subscriptionId) === undefined) return [];
   return due(db).all(subscriptionId, limit);
 }
 

@@ -21,7 +21,7 @@ const checkNewMember = checkOf(NewMember);
  * @throws DomainError `not_found` when the subject neither sees nor manages the channel.
  */
 export async function listMembers(db: Reading, subject: Subject, channelId: string): Promise<User[]> {
-  const { channel } = await getManagedChannel(db, subject, channelId);
+  const { channel } = getManagedChannel(db, subject, channelId);
   return await listMembersOf(db, channel);
 }
 
@@ -42,7 +42,7 @@ export async function addMember(
   channelId: string,
   input: unknown,
 ): Promise<User> {
-  const seen = await getManagedChannel(tx, subject, channelId);
+  const seen = getManagedChannel(tx, subject, channelId);
   requireManaging(subject, seen);
   const { user_id } = checkNewMember(input);
   const user = await selectUser(tx, subject.teamId, user_id.toLowerCase());
@@ -62,9 +62,9 @@ export async function removeMember(
   channelId: string,
   userId: string,
 ): Promise<void> {
-  const seen = await getManagedChannel(tx, subject, channelId);
+  const seen = getManagedChannel(tx, subject, channelId);
   const user = await selectUser(tx, subject.teamId, userId.toLowerCase());
-  if (!user || !(await isMember(tx, seen.channel.id, user.id))) throw notFound("member of the channel");
+  if (!user || !isMember(tx, seen.channel.id, user.id)) throw notFound("member of the channel");
   requireManaging(subject, seen);
   await leaveChannel(tx, seen.channel, user, actorOf(subject));
 }
@@ -86,7 +86,7 @@ export async function joinChannel(
   }
   await addNotice(tx, channel, user, "member_joined");
   const data = { channel_id: channel.id, user: userResource(user) };
-  await emit(tx, channel, { type: "channel.member_added", data });
+  emit(tx, channel, { type: "channel.member_added", data });
   await recordMember(tx, channel, user, "channel.member_added", actor);
   return userResource(user);
 }
@@ -102,7 +102,7 @@ export async function leaveChannel(
   actor: string,
 ): Promise<User> {
   refuseFixedMembers(channel);
-  if (!(await isMember(tx, channel.id, user.id))) throw notFound("member of the channel");
+  if (!isMember(tx, channel.id, user.id)) throw notFound("member of the channel");
   await deleteMember(tx, channel.id, user.id);
   await addNotice(tx, channel, user, "member_left");
   await recordMember(tx, channel, user, "channel.member_removed", actor);

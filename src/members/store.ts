@@ -17,9 +17,8 @@ const membership = prepared((db) =>
     .prepare(),
 );
 
-export async function isMember(db: Reading, channelId: string, userId: string): Promise<boolean> {
-  const rows = await membership(db).execute({ channelId, userId });
-  return rows.length > 0;
+export function isMember(db: Reading, channelId: string, userId: string): boolean {
+  return membership(db).get({ channelId, userId }) !== undefined;
 }
 
 /** Adds the member unless it is in already; whether it did. */

@@ -21,12 +21,7 @@ export type Draft = Pick<MessageRow, "type" | "body"> &
   >;
 
 /** Puts a message at the end of the channel, at the next position, whoever it comes from. The rules are the caller's. */
-export async function appendMessage(
-  tx: Writing,
-  channel: ChannelRow,
-  author: Author,
-  draft: Draft,
-): Promise<Message> {
+export function appendMessage(tx: Writing, channel: ChannelRow, author: Author, draft: Draft): Message {
   const row: MessageRow = {
     username: null,
     iconUrl: null,
@@ -47,6 +42,6 @@ export async function appendMessage(
   };
   insertMessage(tx, row);
   const message = messageResource(row, author);
-  await emit(tx, channel, { type: "message.created", data: message });
+  emit(tx, channel, { type: "message.created", data: message });
   return message;
 }

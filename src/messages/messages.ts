@@ -26,7 +26,7 @@ export async function getMessage(
   channelId: string,
   messageId: string,
 ): Promise<Message> {
-  const { channel } = await getSeenChannel(db, subject, channelId);
+  const { channel } = getSeenChannel(db, subject, channelId);
   const { message, author } = await getMessageIn(db, channel.id, messageId);
   return messageResource(message, author);
 }
@@ -43,7 +43,7 @@ export async function postMessage(
   channelId: string,
   input: unknown,
 ): Promise<Message> {
-  const seen = await getSeenChannel(tx, subject, channelId);
+  const seen = getSeenChannel(tx, subject, channelId);
   requireWritable(seen);
   const draft = checkNewMessage(input);
   const { channel } = seen;
@@ -75,7 +75,7 @@ export async function postMessage(
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
 
-  return await appendMessage(tx, channel, subject, {
+  return appendMessage(tx, channel, subject, {
     type: "standard",
     body: draft.body,
     clientUuid,
@@ -97,7 +97,7 @@ export async function editMessage(
   messageId: string,
   input: unknown,
 ): Promise<Message> {
-  const seen = await getSeenChannel(tx, subject, channelId);
+  const seen = getSeenChannel(tx, subject, channelId);
   const { message, author } = await getMessageIn(tx, seen.channel.id, messageId);
   if (message.deletedAt !== null) throw notFound("message");
   requireWritable(seen);
@@ -106,7 +106,7 @@ export async function editMessage(
   const editedAt = Date.now();
   await updateBody(tx, message.id, body, editedAt);
   const edited = messageResource({ ...message, body, editedAt }, author);
-  await emit(tx, seen.channel, { type: "message.updated", data: edited });
+  emit(tx, seen.channel, { type: "message.updated", data: edited });
   return edited;
 }
 
@@ -120,14 +120,14 @@ export async function deleteMessage(
   channelId: string,
   messageId: string,
 ): Promise<void> {
-  const seen = await getSeenChannel(tx, subject, channelId);
+  const seen = getSeenChannel(tx, subject, channelId);
   const found = await getMessageIn(tx, seen.channel.id, messageId);
   requireWritable(seen);
   requireOwn(subject, found);
   if (found.message.deletedAt !== null) return;
   await updateToTombstone(tx, found.message.id, Date.now());
   const tombstone = messageResource({ ...found.message, body: "", reactions: "[]" }, found.author);
-  await emit(tx, seen.channel, { type: "message.deleted", data: tombstone });
+  emit(tx, seen.channel, { type: "message.deleted", data: tombstone });
 }
 
 /** @throws DomainError `not_found` when the channel holds no message of this id. */

@@ -10,5 +10,5 @@ export async function addNotice(
   user: Author,
   type: "member_joined" | "member_left",
 ): Promise<void> {
-  await appendMessage(tx, channel, user, { type, body: "" });
+  appendMessage(tx, channel, user, { type, body: "" });
 }

@@ -21,7 +21,7 @@ export async function listMessages(
   query: unknown,
   path: string,
 ): Promise<MessagePage> {
-  const { channel } = await getSeenChannel(db, subject, channelId);
+  const { channel } = getSeenChannel(db, subject, channelId);
   const page = Number(checkQuery(query).page ?? 1);
   const total = selectLastPosition(db, channel.id);
   const newest = total - (page - 1) * messagesPerPage;

@@ -46,7 +46,7 @@ export async function addReaction(
   const reaction = { messageId: message.id, emoji, userId: subject.id };
   if (!(await insertReaction(tx, reaction, Date.now()))) return;
   await updateReactions(tx, message.id, JSON.stringify(withOneMore(message, emoji)));
-  await emit(tx, channel, {
+  emit(tx, channel, {
     type: "reaction.added",
     data: { channel_id: channel.id, message_id: message.id, emoji, user: userResource(subject) },
   });
@@ -80,7 +80,7 @@ async function getPlace(
   channelId: string,
   messageId: string,
 ): Promise<{ channel: ChannelRow; message: MessageRow }> {
-  const seen = await getSeenChannel(db, subject, channelId);
+  const seen = getSeenChannel(db, subject, channelId);
   const { message } = await getMessageIn(db, seen.channel.id, messageId);
   requireWritable(seen);
   return { channel: seen.channel, message };

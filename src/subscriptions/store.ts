@@ -45,10 +45,9 @@ const destination = prepared((db) =>
 );
 
 /** Where the subscription's deliveries go and what signs them; undefined while it is disabled or deleted. */
-export const selectDestination = remembered(async (db, id: string): Promise<Destination | undefined> => {
-  const [row] = await destination(db).execute({ id });
-  return row;
-});
+export const selectDestination = remembered((db, id: string): Destination | undefined =>
+  destination(db).get({ id }),
+);
 
 export type Destination = Pick<
   SubscriptionRow,

@@ -35,8 +35,8 @@ const byHash = prepared((db) =>
 );
 
 /** The token that is not revoked and whose user is active, with that user. Expiry is for the caller to judge. */
-export const selectUsableToken = remembered(async (db, hash: string) => {
-  const [row] = await byHash(db).execute({ hash });
+export const selectUsableToken = remembered((db, hash: string) => {
+  const row = byHash(db).get({ hash });
   return row && { ...row, scopes: new Set(row.scopes.split(" ")) as ReadonlySet<string> };
 });
 

@@ -26,7 +26,7 @@ afterAll(() => stage[Symbol.asyncDispose]());
 async function fill(count: number): Promise<void> {
   await stage.workspace.database.write(async (tx) => {
     for (let number = 1; number <= count; number++) {
-      await appendMessage(tx, channel, stage.cast.member, { type: "standard", body: String(number) });
+      appendMessage(tx, channel, stage.cast.member, { type: "standard", body: String(number) });
     }
   });
 }

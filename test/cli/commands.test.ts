@@ -94,13 +94,13 @@ test("a person is shut out with --yes and let in again, by id", async () => {
     id: sam.id,
     active: false,
   });
-  expect(await authenticate(workspace.database, token)).toBeUndefined();
+  expect(authenticate(workspace.database, token)).toBeUndefined();
   const refusal = await refused("tokens", "create", "--user", sam.id, "--all-scopes");
   expect(refusal).toMatchObject({ status: 1, message: "Sam is deactivated." });
   const create = ["channels", "create", "--name", "theirs", "--visibility", "public", "--as", sam.id];
   expect(await refused(...create)).toMatchObject({ status: 1, message: "Sam is deactivated." });
   expect(await json<Person>("users", "reactivate", sam.id)).toMatchObject({ id: sam.id, active: true });
-  expect(await authenticate(workspace.database, token)).toBeUndefined();
+  expect(authenticate(workspace.database, token)).toBeUndefined();
 });
 
 test("of two people with one name, the verb means the one that it can change, and never a bot", async () => {
@@ -213,7 +213,7 @@ test("a token is shown once, acts as its user until it expires, and is revoked b
     90 * 86_400_000 - 60_000,
     90 * 86_400_000 + 1,
   );
-  expect((await authenticate(workspace.database, token))?.subject.id).toBe(bot.id);
+  expect(authenticate(workspace.database, token)?.subject.id).toBe(bot.id);
   expect(await json<Token[]>("tokens", "list")).toContainEqual({
     ...listed,
     last_used_at: expect.anything(),
@@ -223,7 +223,7 @@ test("a token is shown once, acts as its user until it expires, and is revoked b
     id: made.id,
     name: "deploys",
   });
-  expect(await authenticate(workspace.database, token)).toBeUndefined();
+  expect(authenticate(workspace.database, token)).toBeUndefined();
   expect((await json<Token[]>("tokens", "list")).map((other) => other.id)).not.toContain(made.id);
   expect(await lastChange()).toEqual({ action: "token.revoked", target: `token:${made.id}` });
 });
@@ -239,7 +239,7 @@ test("a person's token with every scope, alone on standard output for a script",
   );
   expect(stdout).toMatch(/^ply_pat_[0-9A-Za-z]{46}\n$/);
   expect(stderr).toBe("");
-  const grant = await authenticate(workspace.database, stdout.trim());
+  const grant = authenticate(workspace.database, stdout.trim());
   expect([...(grant?.scopes ?? [])]).toEqual([...scopes]);
 });
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => await stage[Symbol.asyncDispose]());
 
 async function channelOf({ id }: Group): Promise<ChannelRow> {
-  const channel = await selectChannel(stage.workspace.database.read, stage.teamId, id);
+  const channel = selectChannel(stage.workspace.database.read, stage.teamId, id);
   if (!channel) throw new Error(`there is no channel ${id}`);
   return channel;
 }

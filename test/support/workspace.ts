@@ -86,7 +86,9 @@ export class Workspace implements AsyncDisposable {
 
   /** A message at the end of the channel, archived or not, as it would stand there if the author had posted it. */
   async message(channel: ChannelRow, author: UserRow, body = "hello"): Promise<Message> {
-    return await this.database.write((tx) => appendMessage(tx, channel, author, { type: "standard", body }));
+    return await this.database.write(async (tx) =>
+      appendMessage(tx, channel, author, { type: "standard", body }),
+    );
   }
 
   /** A token of the user, with every scope where none is named. */
@@ -107,7 +109,7 @@ export function openWorkspace(dataDir: string): Workspace {
 }
 
 async function channelRow(db: Database["read"], teamId: string, id: string): Promise<ChannelRow> {
-  const row = await selectChannel(db, teamId, id);
+  const row = selectChannel(db, teamId, id);
   if (!row) throw new Error(`there is no channel ${id}`);
   return row;
 }

@@ -37,7 +37,7 @@ describe("a token", () => {
   test("acts as its user, with its scopes", async () => {
     const { token } = await mint(bot, { scopes: ["messages:read", "channels:read", "messages:read"] });
     expect(token).toStartWith("ply_bot_");
-    const grant = await authenticate(workspace.database, token);
+    const grant = authenticate(workspace.database, token);
     expect(grant?.subject).toEqual({
       id: bot.id,
       teamId: bot.teamId,
@@ -51,7 +51,7 @@ describe("a token", () => {
   test("of a person begins otherwise and brings the person's role", async () => {
     const { token, kind } = await mint(owner);
     expect([token.slice(0, 8), kind]).toEqual(["ply_pat_", "pat"]);
-    expect((await authenticate(workspace.database, token))?.subject.role).toBe("owner");
+    expect(authenticate(workspace.database, token)?.subject.role).toBe("owner");
   });
 
   test("opens nothing when it is none of ours, though it looks like one", async () => {
@@ -62,7 +62,7 @@ describe("a token", () => {
       newSecret("ply_pat_"),
       `${(await mint(bot)).token} `,
     ]) {
-      expect(await authenticate(workspace.database, text)).toBeUndefined();
+      expect(authenticate(workspace.database, text)).toBeUndefined();
     }
   });
 
@@ -70,8 +70,8 @@ describe("a token", () => {
     const expiresAt = Date.now() + 3_600_000;
     const { token, expires_at } = await mint(bot, { expiresAt });
     expect(Date.parse(expires_at ?? "")).toBe(expiresAt);
-    expect(await authenticate(workspace.database, token, expiresAt - 1)).toBeDefined();
-    expect(await authenticate(workspace.database, token, expiresAt)).toBeUndefined();
+    expect(authenticate(workspace.database, token, expiresAt - 1)).toBeDefined();
+    expect(authenticate(workspace.database, token, expiresAt)).toBeUndefined();
   });
 
   test("is not made without a scope, with one that does not exist, or with an expiry that has passed", async () => {
@@ -101,10 +101,10 @@ describe("the list of tokens", () => {
     const { id, token } = await mint(bot);
     const lastUse = async () => (await listed(id))?.last_used_at;
     const noon = Date.UTC(2026, 10, 20, 12, 0, 0);
-    await authenticate(workspace.database, token, noon + 1_234);
+    authenticate(workspace.database, token, noon + 1_234);
     await until("the use is noted", async () => (await lastUse()) === "2026-11-20T12:00:00.000+00:00");
-    await authenticate(workspace.database, token, noon + 59_999);
-    await authenticate(workspace.database, token, noon + 61_000);
+    authenticate(workspace.database, token, noon + 59_999);
+    authenticate(workspace.database, token, noon + 61_000);
     await until("the next use is noted", async () => (await lastUse()) === "2026-11-20T12:01:00.000+00:00");
   });
 
@@ -120,15 +120,13 @@ describe("the list of tokens", () => {
       },
     };
     const use = (at: number) =>
-      Promise.all(
-        Array.from({ length: 100 }, (_, turn) => authenticate(counting, made[turn % 2]?.token ?? "", at)),
-      );
+      Array.from({ length: 100 }, (_, turn) => authenticate(counting, made[turn % 2]?.token ?? "", at));
     const noon = Date.UTC(2026, 10, 20, 12, 0, 0);
-    expect((await use(noon)).filter((grant) => grant === undefined)).toEqual([]);
+    expect(use(noon).filter((grant) => grant === undefined)).toEqual([]);
     expect(writes).toBe(2);
-    await use(noon + 59_999);
+    use(noon + 59_999);
     expect(writes).toBe(2);
-    await use(noon + 60_000);
+    use(noon + 60_000);
     expect(writes).toBe(4);
   });
 

@@ -117,7 +117,7 @@ export async function deleteGroup(tx: Writing, directory: Directory, id: string)
 }
 
 async function getGroupChannel(db: Reading, { teamId }: Directory, id: string): Promise<ChannelRow> {
-  const row = isUuid(id) ? await selectChannel(db, teamId, id.toLowerCase()) : undefined;
+  const row = isUuid(id) ? selectChannel(db, teamId, id.toLowerCase()) : undefined;
   if (!row || !row.isManaged || row.isArchived) throw noResource("Group", id);
   return row;
 }
