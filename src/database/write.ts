@@ -168,6 +168,7 @@ export class WriteQueue {
     this.#statements.beginCall.run();
     try {
       const value = await call.change(this.#tx);
+      // Not put off any longer, so that it is undone with the call.
       this.#tx.commit.end();
       this.#statements.endCall.run();
       return { call, ok: true, value };
@@ -176,8 +177,9 @@ export class WriteQueue {
       if (!this.#file.inTransaction) throw error;
       this.#statements.undoCall.run();
       this.#statements.endCall.run();
-      this.#renew(this.#tx.commit.woken);
       return { call, ok: false, error };
+    } finally {
+      this.#renew(this.#tx.commit.woken);
     }
   }
 

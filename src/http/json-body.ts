@@ -9,7 +9,7 @@ const piecesMax = bodyBytesMax / 64;
 
 /**
  * Reads the whole body, at most 1 MiB of it. What is not read is thrown away as it comes, so the sender gets to see the
- * refusal whenever it looks, and can use the connection again.
+ * refusal while it still sends, and can use the connection again; one that stalls is hung up on after ten seconds.
  * @throws DomainError `too_large`; `bad_request` when the sender breaks off or sends crumbs.
  */
 export async function readBytes(request: Request): Promise<Uint8Array> {
