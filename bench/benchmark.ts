@@ -48,7 +48,7 @@ export type Benchmark = {
   start(scale: Scale, stack: AsyncDisposableStack): Promise<Sides>;
 };
 
-export const fullScale: Scale = { warmUps: 1, rounds: 3, seconds: 10, isJudged: true, of: (full) => full };
+export const fullScale: Scale = { warmUps: 1, rounds: 3, seconds: 6, isJudged: true, of: (full) => full };
 
 /** One cold round of a second, and tables of a fiftieth. */
 export const quickScale: Scale = {

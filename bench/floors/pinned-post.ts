@@ -13,18 +13,26 @@ const spansMs: number[] = [];
 
 async function postUntilTheEnd(): Promise<void> {
   for (let sentAt = startedAt; sentAt < endsAt; sentAt = performance.now()) {
-    const answer = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body,
-      redirect: "manual",
-      proxy: false,
-      keepalive: connection === "keep-alive",
-      decompress: false,
+    await post().catch((failure: unknown) => {
+      // A reused connection may have been closed under the request, which is then sent once more.
+      if (connection !== "keep-alive") throw failure;
+      return post();
     });
-    await answer.arrayBuffer();
     spansMs.push(performance.now() - sentAt);
   }
+}
+
+async function post(): Promise<void> {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+    redirect: "manual",
+    proxy: false,
+    keepalive: connection === "keep-alive",
+    decompress: false,
+  });
+  await answer.arrayBuffer();
 }
 
 await Promise.all(Array.from({ length: Number(concurrency) }, postUntilTheEnd));
