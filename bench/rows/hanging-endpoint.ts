@@ -1,4 +1,4 @@
-import { answerTripMs, type Arrivals, postMessage, receiveArrivals } from "../arrivals.ts";
+import { type Arrivals, postMessage, receiveArrivals, roundTripMs } from "../arrivals.ts";
 import type { Benchmark, Figures, Scale } from "../benchmark.ts";
 import { startReceiver } from "../deliveries.ts";
 import { type Parley, startParley } from "../parley.ts";
@@ -40,7 +40,7 @@ export default {
 type Side = { parley: Parley; workspace: Seeded; arrivals: Arrivals; jobs: number };
 
 async function deliverToHealthy({ parley, workspace, arrivals, jobs }: Side, scale: Scale): Promise<Figures> {
-  const tripMs = await answerTripMs(parley);
+  const tripMs = (await roundTripMs(parley)) / 2;
   const spans: Promise<number>[] = [];
   const endsAt = performance.now() + scale.seconds * 1000;
   while (performance.now() < endsAt) {

@@ -48,12 +48,12 @@ export function isOpen(channel: ChannelRow): boolean {
 }
 
 function findChannel(db: Reading, subject: Subject, id: string): SeenChannel {
-  const found = isUuid(id) && channelOf(db, subject.teamId, id.toLowerCase(), subject.id);
+  const found = channelOf(db, subject.teamId, id.toLowerCase(), subject.id);
   if (!found) throw notFound("channel");
   return found;
 }
 
 const channelOf = remembered((db, teamId: string, channelId: string, userId: string) => {
-  const channel = selectChannel(db, teamId, channelId);
+  const channel = isUuid(channelId) ? selectChannel(db, teamId, channelId) : undefined;
   return channel && { channel, isMember: isMember(db, channelId, userId) };
 });

@@ -26,7 +26,7 @@ export async function listMessages(
   const total = selectLastPosition(db, channel.id);
   const newest = total - (page - 1) * messagesPerPage;
   const oldest = Math.max(1, newest - messagesPerPage + 1);
-  const rows = newest < 1 ? [] : await selectMessageRange(db, channel.id, oldest, newest);
+  const rows = newest < 1 ? [] : selectMessageRange(db, channel.id, oldest, newest);
 
   const lastPage = Math.max(1, Math.ceil(total / messagesPerPage));
   const linkTo = (number: number) => `${path}?page=${number}`;

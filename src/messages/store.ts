@@ -1,6 +1,6 @@
-import { and, desc, eq, gte, lte } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { insertInto, parameterOfJoin, prepared } from "../database/prepared.ts";
+import { insertInto, parameterOfJoin, prepared, query } from "../database/prepared.ts";
 import { messages, users } from "../database/schema.ts";
 
 export type MessageRow = typeof messages.$inferSelect;
@@ -58,27 +58,39 @@ export async function selectMessageByClientUuid(
   return row;
 }
 
-const range = prepared((db) =>
-  selectAuthored(db)
-    .where(
-      and(
-        eq(messages.channelId, parameterOfJoin("channelId", "text")),
-        gte(messages.position, parameterOfJoin("oldest", "integer")),
-        lte(messages.position, parameterOfJoin("newest", "integer")),
-      ),
-    )
-    .orderBy(desc(messages.position))
-    .prepare(),
+// The most rows that any request reads. To a bare parameter SQLite would fit the plan anew at each call (see
+// `parameterOfJoin`).
+const range = query<RangeRow, [string, number, number]>(
+  `SELECT m.id, m.channel_id AS channelId, m.position, m.author_id AS authorId, m.type, m.body, m.username,
+     m.icon_url AS iconUrl, m.incoming_webhook_id AS incomingWebhookId, m.client_uuid AS clientUuid,
+     m.reply_to_id AS replyToId, m.thread_root_id AS threadRootId, m.sent_to_channel AS sentToChannel, m.reactions,
+     m.created_at AS createdAt, m.edited_at AS editedAt, m.deleted_at AS deletedAt,
+     users.name AS authorName, users.type AS authorType
+   FROM messages AS m JOIN users ON users.id = m.author_id
+   WHERE m.channel_id = cast(? AS text)
+     AND m.position >= cast(? AS integer) AND m.position <= cast(? AS integer)
+   ORDER BY m.position DESC`,
 );
 
+type RangeRow = Omit<MessageRow, "sentToChannel"> & {
+  sentToChannel: 0 | 1;
+  authorName: string;
+  authorType: Author["type"];
+};
+
 /** The messages at the positions from `oldest` to `newest`, newest first. */
-export async function selectMessageRange(
+export function selectMessageRange(
   db: Reading,
   channelId: string,
   oldest: number,
   newest: number,
-): Promise<AuthoredMessage[]> {
-  return await range(db).execute({ channelId, oldest, newest });
+): AuthoredMessage[] {
+  return range(db)
+    .all(channelId, oldest, newest)
+    .map(({ authorName, authorType, ...row }) => ({
+      message: { ...row, sentToChannel: row.sentToChannel === 1 },
+      author: { id: row.authorId, name: authorName, type: authorType },
+    }));
 }
 
 export async function updateBody(tx: Writing, id: string, body: string, editedAt: number): Promise<void> {
