@@ -22,8 +22,8 @@ export type Database = {
   read: Reading;
   /**
    * Runs `change` in a transaction and resolves to what it returns once the transaction is on disk. Calls of the same
-   * moment share one commit; each stands behind a savepoint, so one that throws is undone alone. `change` awaits
-   * nothing but the database, and never calls `write` itself.
+   * moment share one commit, and one that throws is undone alone: for that, those beside it may be run once more. So
+   * `change` awaits nothing but the database, does nothing else that must not be done twice, and never calls `write`.
    * @throws what `change` throws; DomainError `busy` when another process holds the lock for longer than 5 seconds.
    */
   write<T>(change: (tx: Writing) => Promise<T>): Promise<T>;
