@@ -14,7 +14,7 @@ export class UnreadableBody {
 }
 
 /** The JSON value of the bytes, or why they hold none. */
-export function parseJson(bytes: Uint8Array | ArrayBuffer): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);

@@ -19,21 +19,12 @@ export function createLog(level: string, destination: DestinationStream = standa
     {
       level,
       base: null,
-      timestamp: timeField,
+      timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: (error: unknown) => errorFields(error, causesMax) },
       hooks: { streamWrite: escapeForTerminals },
     },
     destination,
   );
-}
-
-// Many lines are of the same millisecond.
-let last = { at: Number.NaN, field: "" };
-
-function timeField(): string {
-  const at = Date.now();
-  if (at !== last.at) last = { at, field: `,"time":"${new Date(at).toISOString()}"` };
-  return last.field;
 }
 
 type ErrorFields = { type?: string; code?: unknown; message: string; stack?: string; cause?: ErrorFields };

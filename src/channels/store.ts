@@ -1,8 +1,8 @@
 import { and, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
-import type { Commit } from "../database/commit.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { change, prepared, query } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
+import { writtenOnce } from "../database/written-once.ts";
 
 /** All of a channel that seldom changes; where its messages have come to is asked for on its own. */
 export type ChannelRow = Omit<typeof channels.$inferSelect, "lastPosition">;
@@ -111,19 +111,13 @@ export function selectLastPosition(db: Reading, channelId: string): number {
 
 const setLastPosition = change<[number, string]>("UPDATE channels SET last_position = ? WHERE id = ?");
 
-/** The positions that the calls of one commit have taken, by channel: written once, at its end. */
-const taken = new WeakMap<Commit, Map<string, number>>();
+const lastPositions = writtenOnce<number>((tx, channelId, position) =>
+  setLastPosition(tx, position, channelId),
+);
 
 /** Takes the channel's next position, from 1 on. Must be used in the same write, or a gap is left. */
 export function takePosition(tx: Writing, channelId: string): number {
-  const { commit } = tx;
-  const positions = taken.get(commit) ?? new Map<string, number>();
-  taken.set(commit, positions);
-  const last = positions.get(channelId);
-  const next = (last ?? selectLastPosition(tx, channelId)) + 1;
-  positions.set(channelId, next);
-  commit.hasChanged = true;
-  if (last === undefined)
-    commit.atEnd(() => setLastPosition(tx, positions.get(channelId) ?? next, channelId));
+  const next = (lastPositions.get(tx, channelId) ?? selectLastPosition(tx, channelId)) + 1;
+  lastPositions.set(tx, channelId, next);
   return next;
 }

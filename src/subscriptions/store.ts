@@ -1,9 +1,9 @@
 import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
-import type { Commit } from "../database/commit.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { change, prepared } from "../database/prepared.ts";
 import { remembered } from "../database/remembered.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
+import { writtenOnce } from "../database/written-once.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
@@ -129,25 +129,11 @@ const success = change<[number, string]>(
   "UPDATE subscriptions SET consecutive_failures = 0, last_success_at = ? WHERE id = ?",
 );
 
-/** When deliveries last succeeded, by subscription, that the calls of one commit have told: written at its end. */
-const successes = new WeakMap<Commit, Map<string, number>>();
+const successes = writtenOnce<number>((tx, id, at) => success(tx, at, id));
 
 /** Ends the subscription's streak of failures. Written once for all deliveries that share a commit. */
 export function updateOnSuccess(tx: Writing, id: string, at: number): void {
-  const { commit } = tx;
-  const told = successes.get(commit) ?? new Map<string, number>();
-  successes.set(commit, told);
-  const isFirst = !told.has(id);
-  told.set(id, at);
-  commit.hasChanged = true;
-  if (isFirst) commit.atEnd(() => writeSuccess(tx, id));
-}
-
-function writeSuccess(tx: Writing, id: string): void {
-  const told = successes.get(tx.commit);
-  const at = told?.get(id);
-  told?.delete(id);
-  if (at !== undefined) success(tx, at, id);
+  successes.set(tx, id, at);
 }
 
 const failure = prepared((db) =>
@@ -162,7 +148,7 @@ const failure = prepared((db) =>
 /** Lengthens the subscription's streak of failures by one; the row as it now is. */
 export async function updateOnFailure(tx: Writing, id: string): Promise<SubscriptionRow | undefined> {
   // What succeeded before it in the same commit must not end the streak that begins here.
-  writeSuccess(tx, id);
+  successes.writeNow(tx, id);
   const [row] = await failure(tx).execute({ id });
   return row;
 }

@@ -103,6 +103,38 @@ describe("a remembered question", () => {
     expect(stage.asked()).toBe(1);
   });
 
+  test("is put anew when thousands of others have been asked, so that memory stays bounded", async () => {
+    await using stage = await askedWorkspace();
+    const { read } = stage.database;
+    let asked = 0;
+    const length = remembered((_db, text: string) => {
+      asked++;
+      return text.length;
+    });
+    length(read, "first");
+    for (let i = 0; i < 4_096; i++) length(read, `other ${i}`);
+    expect(asked).toBe(4_097);
+    length(read, "other 4095");
+    expect(asked).toBe(4_097);
+    length(read, "first");
+    expect(asked).toBe(4_098);
+  });
+
+  test("is put anew each time where the answer is not to be kept", async () => {
+    await using stage = await askedWorkspace();
+    const { read } = stage.database;
+    let asked = 0;
+    const list = remembered(
+      (_db, size: string) => {
+        asked++;
+        return Array.from({ length: Number(size) });
+      },
+      ({ length }) => length <= 2,
+    );
+    for (const size of ["2", "2", "3", "3"]) list(read, size);
+    expect(asked).toBe(3);
+  });
+
   test("is answered anew after a commit, and by the connection that writes also before it", async () => {
     await using stage = await askedWorkspace();
     const { database, channel, isArchived } = stage;
