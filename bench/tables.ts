@@ -45,8 +45,8 @@ export function addJobs(
       [last, count, JSON.stringify({ type: "message.created", data }), Date.now()],
     );
     database.run(
-      `INSERT INTO jobs (subscription_id, event_id, due_at)
-       SELECT json_extract(?1, '$[' || (seq % json_array_length(?1)) || ']'), id, created_at FROM events WHERE seq > ?2`,
+      `INSERT INTO jobs (subscription_id, event_seq, due_at)
+       SELECT json_extract(?1, '$[' || (seq % json_array_length(?1)) || ']'), seq, created_at FROM events WHERE seq > ?2`,
       [JSON.stringify(subscriptionIds), last],
     );
   });

@@ -2,6 +2,7 @@ import workspace from "../../migrations/0001_workspace.sql" with { type: "text" 
 import webhooks from "../../migrations/0002_webhooks.sql" with { type: "text" };
 import directory from "../../migrations/0003_directory.sql" with { type: "text" };
 import workspaceStamp from "../../migrations/0004_workspace_stamp.sql" with { type: "text" };
+import leanerWrites from "../../migrations/0005_leaner_writes.sql" with { type: "text" };
 
 /** Every migration, in the order in which it is applied; the SQL is embedded in the binary. Shipped files never change. */
 export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
@@ -9,4 +10,5 @@ export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
   { name: "0002_webhooks", sql: webhooks },
   { name: "0003_directory", sql: directory },
   { name: "0004_workspace_stamp", sql: workspaceStamp },
+  { name: "0005_leaner_writes", sql: leanerWrites },
 ];

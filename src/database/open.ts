@@ -24,9 +24,10 @@ export type Database = {
    * Runs `change` in a transaction and resolves to what it returns once the transaction is on disk. Calls of the same
    * moment share one commit, and one that throws is undone alone: for that, those beside it may be run once more. So
    * `change` awaits nothing but the database, does nothing else that must not be done twice, and never calls `write`.
+   * One that awaits nothing at all costs less as a plain function.
    * @throws what `change` throws; DomainError `busy` when another process holds the lock for longer than 5 seconds.
    */
-  write<T>(change: (tx: Writing) => Promise<T>): Promise<T>;
+  write<T>(change: (tx: Writing) => T | Promise<T>): Promise<T>;
   /** Calls `listener` after each commit that gave subscriptions new work, with their ids. */
   onWork(listener: (subscriptionIds: ReadonlySet<string>) => void): void;
   /** Changes whenever any connection, of this process or another, has committed. Costs about a microsecond. */

@@ -1,7 +1,5 @@
-import type { SQLQueryBindings } from "bun:sqlite";
-import { getTableColumns, sql } from "drizzle-orm";
-import { getTableName } from "drizzle-orm/table";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Changes, SQLQueryBindings } from "bun:sqlite";
+import { sql } from "drizzle-orm";
 import type { Reading, Writing } from "./open.ts";
 
 /**
@@ -33,26 +31,12 @@ export function query<Row, Parameters extends SQLQueryBindings[]>(text: string) 
  */
 export function change<Parameters extends SQLQueryBindings[]>(
   text: string,
-): (tx: Writing, ...parameters: Parameters) => void {
+): (tx: Writing, ...parameters: Parameters) => Changes {
   const statement = prepared(({ $client }) => $client.prepare<unknown, SQLQueryBindings[]>(text));
   return (tx, ...parameters) => {
     tx.commit.hasChanged = true;
-    statement(tx).run(...parameters);
+    return statement(tx).run(...parameters);
   };
-}
-
-/** A change that inserts a row of the table; columns that `row` does not have become null. */
-export function insertInto<Table extends SQLiteTable>(
-  table: Table,
-): (tx: Writing, row: Partial<Table["$inferSelect"]>) => void {
-  const columns = Object.entries(getTableColumns(table));
-  const names = columns.map(([, { name }]) => name).join(", ");
-  const marks = columns.map(() => "?").join(", ");
-  const insert = change<SQLQueryBindings[]>(
-    `INSERT INTO ${getTableName(table)} (${names}) VALUES (${marks})`,
-  );
-  const keys = columns.map(([key]) => key as keyof Table["$inferSelect"]);
-  return (tx, row) => insert(tx, ...keys.map((key) => (row[key] ?? null) as SQLQueryBindings));
 }
 
 /**

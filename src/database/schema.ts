@@ -178,11 +178,10 @@ export const events = sqliteTable("events", {
 });
 
 export const jobs = sqliteTable("jobs", {
-  seq: integer().primaryKey({ autoIncrement: true }),
   subscriptionId: text("subscription_id").notNull(),
-  eventId: text("event_id").notNull(),
-  attempts: integer().notNull(),
   dueAt: integer("due_at").notNull(),
+  eventSeq: integer("event_seq").notNull(),
+  attempts: integer().notNull(),
 });
 
 export const attempts = sqliteTable("attempts", {
@@ -198,4 +197,5 @@ export const attempts = sqliteTable("attempts", {
   error: text(),
   durationMs: integer("duration_ms").notNull(),
   createdAt: integer("created_at").notNull(),
+  eventSeq: integer("event_seq"),
 });

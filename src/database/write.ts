@@ -4,7 +4,7 @@ import { Commit } from "./commit.ts";
 import type { Writing } from "./open.ts";
 
 type Call = {
-  change: (tx: Writing) => Promise<unknown>;
+  change: (tx: Writing) => unknown;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 };
@@ -45,7 +45,7 @@ export class WriteQueue {
   }
 
   /** See `Database.write`. */
-  write<T>(change: (tx: Writing) => Promise<T>): Promise<T> {
+  write<T>(change: (tx: Writing) => T | Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push({ change, resolve: resolve as (value: unknown) => void, reject });
     if (!this.#isRunning) {
@@ -146,7 +146,8 @@ export class WriteQueue {
     for (const call of batch) {
       commit.hasChanged = false;
       try {
-        ran.push({ call, ok: true, value: await call.change(this.#tx) });
+        const value = call.change(this.#tx);
+        ran.push({ call, ok: true, value: isThenable(value) ? await value : value });
       } catch (error) {
         if (commit.hasChanged || !this.#file.inTransaction) return undefined;
         ran.push({ call, ok: false, error });
@@ -206,6 +207,11 @@ function prepareStatements(file: SqliteFile) {
 /** One turn of the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Also what drizzle hands out, which is no Promise and yet can be awaited. Waiting for a plain value would cost a turn. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }
 
 function explain(error: unknown): unknown {

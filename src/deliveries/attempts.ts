@@ -54,7 +54,7 @@ export async function showAttempt(db: Reading, teamId: string, id: string): Prom
   const found = await selectAttempt(db, teamId, id.toLowerCase());
   if (!found) throw notFound("delivery");
   const { attempt, subscription } = found;
-  const event = await selectEvent(db, attempt.eventId);
+  const event = await selectEvent(db, attempt.eventSeq);
   return {
     ...deliveryResource(attempt),
     replay: attempt.isReplay,

@@ -18,13 +18,15 @@ const faultPauseMs = 1_000;
 /** The longest that a timer can be set for; a lane that is due later looks again then. */
 const timerMaxMs = 2 ** 31 - 1;
 
-type Job = { seq: number; dueAt: number };
+/** One event for one subscription, under the number of the event. */
+type Job = { eventSeq: number; dueAt: number };
 
 type Lane = {
   subscriptionId: string;
+  /** The numbers of the events under way. */
   inFlight: Set<number>;
   /** Jobs that are due, fetched ahead in the order of the queue. */
-  ready: number[];
+  ready: Job[];
   isWaiting: boolean;
   /** After a fault: until its timer ends this, nothing wakes it. */
   isResting: boolean;
@@ -35,7 +37,7 @@ export type Queue = {
   /** The subscription's jobs in the order in which they are due, those under way included; none while it is disabled. */
   nextJobs(subscriptionId: string, limit: number): Promise<Job[]>;
   /** One attempt at the job, settled. A job that is gone or must not be sent any more is left as it is. */
-  work(seq: number): Promise<void>;
+  work(job: Job & { subscriptionId: string }): Promise<void>;
 };
 
 /**
@@ -121,9 +123,9 @@ export class Lanes {
 
   async #turnOf(lane: Lane): Promise<void> {
     try {
-      const seq = lane.ready.shift() ?? (await this.#nextOf(lane));
-      if (seq === undefined || this.#isStopped) return;
-      this.#begin(lane, seq);
+      const job = lane.ready.shift() ?? (await this.#nextOf(lane));
+      if (job === undefined || this.#isStopped) return;
+      this.#begin(lane, job);
       this.#line(lane);
     } catch (error) {
       this.#rest(lane, error);
@@ -141,12 +143,12 @@ export class Lanes {
   }
 
   /** The lane's next job that is due. Without one it sleeps until its next job is, or closes when there is none. */
-  async #nextOf(lane: Lane): Promise<number | undefined> {
+  async #nextOf(lane: Lane): Promise<Job | undefined> {
     // Those under way are still in the queue, so as many more are asked for.
     const next = await this.#queue.nextJobs(lane.subscriptionId, lane.inFlight.size + laneConcurrencyMax);
-    const free = next.filter(({ seq }) => !lane.inFlight.has(seq));
+    const free = next.filter(({ eventSeq }) => !lane.inFlight.has(eventSeq));
     const now = Date.now();
-    lane.ready = free.filter(({ dueAt }) => dueAt <= now).map(({ seq }) => seq);
+    lane.ready = free.filter(({ dueAt }) => dueAt <= now);
     const due = lane.ready.shift();
     if (due !== undefined) return due;
     const [later] = free;
@@ -169,20 +171,21 @@ export class Lanes {
   }
 
   /** Whatever it has fetched ahead may be no better than what failed, so it begins afresh. */
-  #rest(lane: Lane, error: unknown, seq?: number): void {
-    this.#log.error({ err: error, webhook: lane.subscriptionId, job: seq }, "queue.failed");
+  #rest(lane: Lane, error: unknown, eventSeq?: number): void {
+    this.#log.error({ err: error, webhook: lane.subscriptionId, event_seq: eventSeq }, "queue.failed");
     lane.ready = [];
     lane.isResting = true;
     this.#sleep(lane, faultPauseMs);
   }
 
-  #begin(lane: Lane, seq: number): void {
-    lane.inFlight.add(seq);
+  #begin(lane: Lane, { eventSeq, dueAt }: Job): void {
+    const { subscriptionId } = lane;
+    lane.inFlight.add(eventSeq);
     const work = this.#queue
-      .work(seq)
-      .catch((error: unknown) => this.#rest(lane, error, seq))
+      .work({ subscriptionId, eventSeq, dueAt })
+      .catch((error: unknown) => this.#rest(lane, error, eventSeq))
       .then(() => {
-        lane.inFlight.delete(seq);
+        lane.inFlight.delete(eventSeq);
         this.#underWay.delete(work);
         this.#line(lane);
         this.#serve();

@@ -29,7 +29,8 @@ export async function replay(
   const { attempt: original, subscription } = found;
   if (subscription.deletedAt !== null)
     throw new DomainError("not_found", "The delivery's subscription was deleted.");
-  const event = await selectEvent(database.read, original.eventId);
+  const { eventSeq, eventId } = original;
+  const event = await selectEvent(database.read, eventSeq);
   if (!event) {
     throw new DomainError(
       "conflict",
@@ -38,10 +39,10 @@ export async function replay(
   }
 
   const secrets = signingSecrets(vault, subscription, Date.now());
-  const notice = { id: original.eventId, type: event.type, envelope: event.envelope };
+  const notice = { id: eventId, type: event.type, envelope: event.envelope };
   const outcome = await attempt(outgoing, subscription.url, prepare(notice, secrets, Date.now()));
 
-  const sent = { eventId: original.eventId, eventType: event.type, subscriptionId: subscription.id };
+  const sent = { eventSeq, eventId, eventType: event.type, subscriptionId: subscription.id };
   const row = { id: Bun.randomUUIDv7(), ...logged(sent, outcome, Date.now()), isReplay: true };
   await database.write(async (tx) => {
     insertAttempt(tx, row);

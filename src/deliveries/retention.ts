@@ -1,13 +1,13 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
-import { deleteEvents, selectEventIds } from "../events/store.ts";
-import { deleteJobs, selectQueuedEventIds } from "../jobs/store.ts";
+import { deleteEvents, selectEventSeqs } from "../events/store.ts";
+import { deleteJobs, selectQueuedEvents } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import {
   deleteSubscriptions,
   selectDeletedSubscriptionIds,
   selectForgottenSubscriptionIds,
 } from "../subscriptions/store.ts";
-import { deleteAttemptsBefore, selectLoggedEventIds } from "./store.ts";
+import { deleteAttemptsBefore, selectLoggedEvents } from "./store.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -78,16 +78,15 @@ export class Retention {
     while (place !== undefined && !this.#isStopped) {
       const after: number = place;
       place = await this.#paced(async () => {
-        const page = await selectEventIds(this.#database.read, { after, limit: rowsPerStep });
-        const ids = page.map(({ id }) => id);
-        if (ids.length > 0 && (await unneeded(this.#database.read, ids)).length > 0) {
+        const page = await selectEventSeqs(this.#database.read, { after, limit: rowsPerStep });
+        if (page.length > 0 && (await unneeded(this.#database.read, page)).length > 0) {
           dropped += await this.#database.write(async (tx) => {
-            const doomed = await unneeded(tx, ids);
+            const doomed = await unneeded(tx, page);
             await deleteEvents(tx, doomed);
             return doomed.length;
           });
         }
-        return page.at(-1)?.seq;
+        return page.at(-1);
       });
     }
     return dropped;
@@ -120,10 +119,10 @@ export class Retention {
 }
 
 /** Those of the events that no attempt and no job refers to. */
-async function unneeded(db: Reading, ids: string[]): Promise<string[]> {
+async function unneeded(db: Reading, events: number[]): Promise<number[]> {
   const needed = new Set([
-    ...(await selectLoggedEventIds(db, ids)),
-    ...(await selectQueuedEventIds(db, ids)),
+    ...(await selectLoggedEvents(db, events)),
+    ...(await selectQueuedEvents(db, events)),
   ]);
-  return ids.filter((id) => !needed.has(id));
+  return events.filter((seq) => !needed.has(seq));
 }

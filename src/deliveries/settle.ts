@@ -4,7 +4,7 @@ import { disable } from "../subscriptions/status.ts";
 import { updateOnFailure, updateOnSuccess } from "../subscriptions/store.ts";
 import type { Outcome } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
-import { insertAttempt } from "./store.ts";
+import { type AttemptRow, insertAttempt } from "./store.ts";
 
 export type RetryRules = {
   maxAttempts: number;
@@ -30,11 +30,11 @@ export async function settle(
 ): Promise<Settled> {
   const attemptId = Bun.randomUUIDv7();
   insertAttempt(tx, { id: attemptId, ...logged(job, outcome, now), isReplay: false });
-  const isQueued = selectAttemptsMade(tx, job.seq) === job.attempts;
+  const isQueued = selectAttemptsMade(tx, job) === job.attempts;
 
   if (outcome.kind === "succeeded") {
     updateOnSuccess(tx, job.subscriptionId, now);
-    if (isQueued) deleteJob(tx, job.seq);
+    if (isQueued) deleteJob(tx, job);
     return { attemptId, nextAttemptAt: undefined, isDisabled: false };
   }
 
@@ -58,19 +58,25 @@ export async function settle(
     now,
     baseMs: rules.backoffBaseMs,
   });
-  if (isQueued && next === undefined) deleteJob(tx, job.seq);
-  if (isQueued && next !== undefined) await updateJob(tx, job.seq, job.attempts + 1, next);
+  if (isQueued && next === undefined) deleteJob(tx, job);
+  if (isQueued && next !== undefined) updateJob(tx, job, job.attempts + 1, next);
   return { attemptId, nextAttemptAt: next, isDisabled };
 }
 
 /** The row of the delivery log, but for its id and whether it is a replay. */
 export function logged(
-  { eventId, eventType, subscriptionId }: Pick<QueuedJob, "eventId" | "eventType" | "subscriptionId">,
+  {
+    eventSeq,
+    eventId,
+    eventType,
+    subscriptionId,
+  }: Pick<AttemptRow, "eventSeq" | "eventId" | "eventType" | "subscriptionId">,
   outcome: Outcome,
   now: number,
 ) {
   return {
     subscriptionId,
+    eventSeq,
     eventId,
     eventType,
     succeeded: outcome.kind === "succeeded",

@@ -1,15 +1,33 @@
 import { and, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { insertInto, prepared } from "../database/prepared.ts";
+import { change, prepared } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
 
 export type AttemptRow = typeof attempts.$inferSelect;
 
-const insert = insertInto(attempts);
+const insert = change(
+  `INSERT INTO attempts (id, subscription_id, event_seq, event_id, event_type, succeeded, is_replay, response_status,
+     response_start, error, duration_ms, created_at)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+);
 
 /** Adds an attempt to the delivery log. */
 export function insertAttempt(tx: Writing, row: Omit<AttemptRow, "seq">): void {
-  insert(tx, row);
+  insert(
+    tx,
+    row.id,
+    row.subscriptionId,
+    row.eventSeq,
+    row.eventId,
+    row.eventType,
+    row.succeeded,
+    row.isReplay,
+    row.responseStatus,
+    row.responseStart,
+    row.error,
+    row.durationMs,
+    row.createdAt,
+  );
 }
 
 const latest = prepared((db) =>
@@ -84,10 +102,10 @@ export async function deleteAttemptsBefore(tx: Writing, before: number, limit: n
 }
 
 /** Which of the events an attempt in the log still tells of. */
-export async function selectLoggedEventIds(db: Reading, eventIds: string[]): Promise<string[]> {
+export async function selectLoggedEvents(db: Reading, eventSeqs: number[]): Promise<Array<number | null>> {
   const rows = await db
-    .selectDistinct({ eventId: attempts.eventId })
+    .selectDistinct({ eventSeq: attempts.eventSeq })
     .from(attempts)
-    .where(inArray(attempts.eventId, eventIds));
-  return rows.map(({ eventId }) => eventId);
+    .where(inArray(attempts.eventSeq, eventSeqs));
+  return rows.map(({ eventSeq }) => eventSeq);
 }

@@ -1,6 +1,6 @@
 import type { Database } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
-import { type QueuedJob, selectJob, selectNextJobs } from "../jobs/store.ts";
+import { type JobKey, type QueuedJob, selectJob, selectNextJobs } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
@@ -46,7 +46,7 @@ export class Worker {
       this.#unreadable.has(subscriptionId)
         ? []
         : await selectNextJobs(this.#database.read, subscriptionId, limit);
-    this.#lanes = new Lanes({ nextJobs, work: (seq) => this.#work(seq) }, this.#log);
+    this.#lanes = new Lanes({ nextJobs, work: (job) => this.#work(job) }, this.#log);
     parts.database.onWork((subscriptionIds) => this.#lanes.wake(subscriptionIds));
   }
 
@@ -68,8 +68,8 @@ export class Worker {
   }
 
   /** One attempt at one job, unless it is gone or its subscription disabled or deleted by now. */
-  async #work(seq: number): Promise<void> {
-    const job = selectJob(this.#database.read, seq);
+  async #work(key: JobKey): Promise<void> {
+    const job = selectJob(this.#database.read, key);
     const destination = job && selectDestination(this.#database.read, job.subscriptionId);
     if (destination) await this.#attempt(job, destination);
   }
@@ -81,7 +81,7 @@ export class Worker {
     const outcome = await attempt(this.#outgoing, destination.url, prepare(notice, secrets, Date.now()));
     const endedAt = Date.now();
     // The receiver has it: what cannot be written down yet must not be a reason to send it again.
-    const settled = await this.#untilDone({ job: job.seq }, () =>
+    const settled = await this.#untilDone({ event: job.eventId }, () =>
       this.#database.write((tx) => settle(tx, job, outcome, this.#rules, endedAt)),
     );
     this.#log.info(

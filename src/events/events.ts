@@ -17,9 +17,10 @@ export function emit(tx: Writing, channel: ChannelRow, happening: Happening): vo
   const id = Bun.randomUUIDv7();
   const now = Date.now();
   const envelope = { id, type: happening.type, created_at: timestamp(now), data: happening.data };
-  insertEvent(tx, { id, type: happening.type, envelope: JSON.stringify(envelope), createdAt: now });
+  const row = { id, type: happening.type, envelope: JSON.stringify(envelope), createdAt: now };
+  const eventSeq = insertEvent(tx, row);
   for (const subscriptionId of wanted) {
-    enqueue(tx, { subscriptionId, eventId: id, dueAt: now });
+    enqueue(tx, { subscriptionId, dueAt: now, eventSeq });
     tx.commit.woken.add(subscriptionId);
   }
 }

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { insertInto, prepared } from "../database/prepared.ts";
+import { change, prepared } from "../database/prepared.ts";
 import { remembered } from "../database/remembered.ts";
 import { events, subscriptionFilters } from "../database/schema.ts";
 
@@ -31,39 +31,43 @@ export const selectWantingSubscriptions = remembered(
   ({ length }) => length <= rememberedIdsMax,
 );
 
-const insert = insertInto(events);
+const insert = change<[string, string, string, number]>(
+  "INSERT INTO events (id, type, envelope, created_at) VALUES (?, ?, ?, ?)",
+);
 
-export function insertEvent(tx: Writing, row: Omit<typeof events.$inferSelect, "seq">): void {
-  insert(tx, row);
+/** Stores the event and returns its number. */
+export function insertEvent(tx: Writing, row: Omit<typeof events.$inferSelect, "seq">): number {
+  return Number(insert(tx, row.id, row.type, row.envelope, row.createdAt).lastInsertRowid);
 }
 
-const byId = prepared((db) =>
+const bySeq = prepared((db) =>
   db
     .select({ type: events.type, envelope: events.envelope })
     .from(events)
-    .where(eq(events.id, sql.placeholder("id")))
+    .where(eq(events.seq, sql.placeholder("seq")))
     .prepare(),
 );
 
-/** The event's type and the envelope as it is sent, or undefined when retention has taken it. */
-export async function selectEvent(db: Reading, id: string) {
-  const [row] = await byId(db).execute({ id });
+/** The event's type and the envelope as it is sent, or undefined when retention has taken it. No number, no event. */
+export async function selectEvent(db: Reading, seq: number | null) {
+  const [row] = await bySeq(db).execute({ seq });
   return row;
 }
 
-/** The events after the given place, in their order. */
-export async function selectEventIds(
+/** The numbers of the events after the given one, in their order. */
+export async function selectEventSeqs(
   db: Reading,
   { after, limit }: { after: number; limit: number },
-): Promise<Array<{ seq: number; id: string }>> {
-  return await db
-    .select({ seq: events.seq, id: events.id })
+): Promise<number[]> {
+  const rows = await db
+    .select({ seq: events.seq })
     .from(events)
     .where(gt(events.seq, after))
     .orderBy(asc(events.seq))
     .limit(limit);
+  return rows.map(({ seq }) => seq);
 }
 
-export async function deleteEvents(tx: Writing, ids: string[]): Promise<void> {
-  await tx.delete(events).where(inArray(events.id, ids));
+export async function deleteEvents(tx: Writing, seqs: number[]): Promise<void> {
+  await tx.delete(events).where(inArray(events.seq, seqs));
 }

@@ -4,7 +4,7 @@ import { DomainError } from "../errors.ts";
 import type { Subject } from "../subject.ts";
 import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
-import { readJson } from "./json-body.ts";
+import { jsonOf, readBytes } from "./json-body.ts";
 import { type RateLimit, spend } from "./rate-limit.ts";
 
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
@@ -16,7 +16,7 @@ const bodyPatienceMs = 100;
 type Authenticated = {
   subject: Subject;
   /**
-   * Reads the request's body as JSON; see `readJson`.
+   * Reads the request's body as JSON; see `readBytes` and `jsonOf`.
    * @throws DomainError `unauthenticated` when the token has ended while the body was on its way.
    */
   readInput: () => Promise<unknown>;
@@ -30,7 +30,7 @@ export function authentication(database: Database, rateLimit: RateLimit) {
   return new Elysia({ name: "authentication" }).macro({
     scope: (scope: Scope) => ({
       detail: { security: [{ bearer: [scope] }], "x-required-scope": scope },
-      resolve: async ({ request, set }): Promise<Authenticated> => {
+      resolve: ({ request, set }): Authenticated => {
         const token = bearerToken(request) ?? "";
         const grant = authenticate(database, token);
         if (!grant) throw unauthenticated();
@@ -42,14 +42,14 @@ export function authentication(database: Database, rateLimit: RateLimit) {
         }
         const readInput = async () => {
           const startedAt = performance.now();
-          const input = await readJson(request);
+          const bytes = await readBytes(request);
           // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.
           if (performance.now() - startedAt > bodyPatienceMs) {
             const grantNow = authenticate(database, token);
             if (!grantNow) throw unauthenticated();
             Object.assign(subject, grantNow.subject);
           }
-          return input;
+          return jsonOf(request.headers, bytes);
         };
         return { subject, readInput };
       },

@@ -67,7 +67,10 @@ function directAnswer(route: RegisteredRoute): DirectAnswer | undefined {
     for (const [name, at] of places) params[name] = decoded(segments[at] ?? "");
     const context = { request, params, set: { headers }, status };
     try {
-      for (const step of steps) Object.assign(context, await step(context));
+      for (const step of steps) {
+        const added = step(context);
+        Object.assign(context, added instanceof Promise ? await added : added);
+      }
       return answerOf(await handle(context), headers);
     } catch (error) {
       const refusal = refusalOf(error, request);

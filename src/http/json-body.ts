@@ -12,11 +12,16 @@ const piecesMax = bodyBytesMax / 64;
  * refusal while it still sends, and can use the connection again; one that stalls is hung up on after ten seconds.
  * @throws DomainError `too_large`; `bad_request` when the sender breaks off or sends crumbs.
  */
-export async function readBytes(request: Request): Promise<Uint8Array> {
+export function readBytes(request: Request): Promise<Uint8Array> {
   const declared = Number(request.headers.get("content-length") ?? 0);
-  if (declared > bodyBytesMax) throw tooLarge();
   // Of a length that is known and allowed, the whole at once costs less than a stream of pieces.
-  if (declared > 0) return new Uint8Array(await request.arrayBuffer().catch(throwBrokenOff));
+  return declared > 0 && declared <= bodyBytesMax
+    ? request.arrayBuffer().then((buffer) => new Uint8Array(buffer), throwBrokenOff)
+    : readPieces(request, declared);
+}
+
+async function readPieces(request: Request, declared: number): Promise<Uint8Array> {
+  if (declared > bodyBytesMax) throw tooLarge();
   if (!request.body) return new Uint8Array();
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -43,19 +48,18 @@ function throwBrokenOff(): never {
 }
 
 /**
- * The JSON value of the request's body. One that cannot be read is returned as `UnreadableBody`, because a refusal of
- * the body comes after those of visibility and permission: `checkOf` throws it then.
- * @throws DomainError `too_large`.
+ * The JSON value of a body that came under these headers. One that cannot be read is returned as `UnreadableBody`,
+ * because a refusal of the body comes after those of visibility and permission: `checkOf` throws it then.
  */
-export async function readJson(request: Request): Promise<unknown> {
-  const encoding = request.headers.get("content-encoding");
+export function jsonOf(headers: Headers, bytes: Uint8Array): unknown {
+  const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     return new UnreadableBody(
       new DomainError("unsupported_media_type", "Send the body as it is, without a Content-Encoding."),
     );
   }
-  const value = parseJson(await readBytes(request));
-  if (value instanceof UnreadableBody || isJsonType(request.headers.get("content-type"))) return value;
+  const value = parseJson(bytes);
+  if (value instanceof UnreadableBody || isJsonType(headers.get("content-type"))) return value;
   return new UnreadableBody(
     new DomainError(
       "unsupported_media_type",

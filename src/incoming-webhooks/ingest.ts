@@ -65,7 +65,7 @@ export function requireSignature(
  * @throws DomainError `not_found`; `forbidden` when the bot is not in the channel or that is archived; `invalid`.
  */
 export async function postIncoming(database: Database, hash: string, payload: unknown): Promise<Message> {
-  return await database.write(async (tx) => {
+  return await database.write((tx) => {
     const { webhook, bot, channel, isMember } = getLiveWebhook(tx, hash);
     if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
     refuseArchived(channel);

@@ -1,22 +1,27 @@
 import { and, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { change, insertInto, prepared, query } from "../database/prepared.ts";
+import { change, query } from "../database/prepared.ts";
 import type { WebhookEvent } from "../events/event-types.ts";
 import { selectDestination } from "../subscriptions/store.ts";
 import { jobs } from "../database/schema.ts";
 
-const insert = insertInto(jobs);
+const insert = change<[string, number, number]>(
+  "INSERT INTO jobs (subscription_id, due_at, event_seq, attempts) VALUES (?, ?, ?, 0)",
+);
 
 /** Queues the event for the subscription. `dueAt` is milliseconds since 1970. */
-export function enqueue(tx: Writing, job: { subscriptionId: string; eventId: string; dueAt: number }): void {
-  insert(tx, { ...job, attempts: 0 });
+export function enqueue(tx: Writing, { subscriptionId, dueAt, eventSeq }: JobKey): void {
+  insert(tx, subscriptionId, dueAt, eventSeq);
 }
+
+/** What a job is known by. */
+export type JobKey = { subscriptionId: string; dueAt: number; eventSeq: number };
 
 // Names only what `selectJob` finds: the worker must not be given the same job for ever. To a bare parameter SQLite would
 // fit the plan of the join anew at each call (see `parameterOfJoin`).
-const due = query<{ seq: number; dueAt: number }, [string, number]>(
-  `SELECT jobs.seq, jobs.due_at AS dueAt FROM jobs JOIN events ON events.id = jobs.event_id
-   WHERE jobs.subscription_id = cast(? AS text) ORDER BY jobs.due_at, jobs.seq LIMIT ?`,
+const due = query<{ dueAt: number; eventSeq: number }, [string, number]>(
+  `SELECT jobs.due_at AS dueAt, jobs.event_seq AS eventSeq FROM jobs JOIN events ON events.seq = jobs.event_seq
+   WHERE jobs.subscription_id = cast(? AS text) ORDER BY jobs.due_at, jobs.event_seq LIMIT ?`,
 );
 
 /** The subscription's next jobs, those due first at the front, at most `limit`; none while it is disabled or deleted. */
@@ -24,15 +29,13 @@ export async function selectNextJobs(
   db: Reading,
   subscriptionId: string,
   limit: number,
-): Promise<Array<{ seq: number; dueAt: number }>> {
+): Promise<Array<{ dueAt: number; eventSeq: number }>> {
   if (selectDestination(db, subscriptionId) === undefined) return [];
   return due(db).all(subscriptionId, limit);
 }
 
 /** A job with the event that it is for. */
-export type QueuedJob = {
-  seq: number;
-  subscriptionId: string;
+export type QueuedJob = JobKey & {
   /** How many attempts have been made. */
   attempts: number;
   eventId: string;
@@ -40,55 +43,67 @@ export type QueuedJob = {
   envelope: string;
 };
 
-const queued = query<QueuedJob, [number]>(
-  `SELECT jobs.seq, jobs.subscription_id AS subscriptionId, jobs.attempts, jobs.event_id AS eventId,
-     events.type AS eventType, events.envelope
-   FROM jobs JOIN events ON events.id = jobs.event_id WHERE jobs.seq = cast(? AS integer)`,
+type KeyValues = [string, number, number];
+
+const queued = query<Omit<QueuedJob, keyof JobKey>, KeyValues>(
+  `SELECT jobs.attempts, events.id AS eventId, events.type AS eventType, events.envelope
+   FROM jobs JOIN events ON events.seq = jobs.event_seq
+   WHERE jobs.subscription_id = cast(? AS text) AND jobs.due_at = cast(? AS integer)
+     AND jobs.event_seq = cast(? AS integer)`,
 );
 
-/** The job as it is now, or undefined when it is gone. */
-export function selectJob(db: Reading, seq: number): QueuedJob | undefined {
-  return queued(db).get(seq) ?? undefined;
+/** The job as it is now, or undefined when it is gone or due at another time. */
+export function selectJob(db: Reading, key: JobKey): QueuedJob | undefined {
+  const { subscriptionId, dueAt, eventSeq } = key;
+  const found = queued(db).get(subscriptionId, dueAt, eventSeq);
+  return found ? { subscriptionId, dueAt, eventSeq, ...found } : undefined;
 }
 
-const attemptsMade = query<{ attempts: number }, [number]>("SELECT attempts FROM jobs WHERE seq = ?");
+const thisJob = "subscription_id = ? AND due_at = ? AND event_seq = ?";
+
+const attemptsMade = query<{ attempts: number }, KeyValues>(`SELECT attempts FROM jobs WHERE ${thisJob}`);
 
 /** How many attempts at the job have been made, or undefined when it is gone. */
-export function selectAttemptsMade(tx: Writing, seq: number): number | undefined {
-  return attemptsMade(tx).get(seq)?.attempts;
+export function selectAttemptsMade(
+  tx: Writing,
+  { subscriptionId, dueAt, eventSeq }: JobKey,
+): number | undefined {
+  return attemptsMade(tx).get(subscriptionId, dueAt, eventSeq)?.attempts;
 }
 
-const finish = change<[number]>("DELETE FROM jobs WHERE seq = ?");
+const finish = change<KeyValues>(`DELETE FROM jobs WHERE ${thisJob}`);
 
 /** Takes the job out of the queue. */
-export function deleteJob(tx: Writing, seq: number): void {
-  finish(tx, seq);
+export function deleteJob(tx: Writing, { subscriptionId, dueAt, eventSeq }: JobKey): void {
+  finish(tx, subscriptionId, dueAt, eventSeq);
 }
 
-const postpone = prepared((db) =>
-  db
-    .update(jobs)
-    .set({ attempts: sql`${sql.placeholder("attempts")}`, dueAt: sql`${sql.placeholder("dueAt")}` })
-    .where(eq(jobs.seq, sql.placeholder("seq")))
-    .prepare(),
+const postpone = change<[number, number, ...KeyValues]>(
+  `UPDATE jobs SET attempts = ?, due_at = ? WHERE ${thisJob}`,
 );
 
-/** Puts the job back for another attempt at `dueAt`. */
-export async function updateJob(tx: Writing, seq: number, attempts: number, dueAt: number): Promise<void> {
-  await postpone(tx).execute({ seq, attempts, dueAt });
+/** Puts the job back for another attempt at `nextAt`. */
+export function updateJob(
+  tx: Writing,
+  { subscriptionId, dueAt, eventSeq }: JobKey,
+  attempts: number,
+  nextAt: number,
+): void {
+  postpone(tx, attempts, nextAt, subscriptionId, dueAt, eventSeq);
 }
 
 /** Takes at most `limit` jobs of the subscription out of the queue; how many it took. */
 export async function deleteJobs(tx: Writing, subscriptionId: string, limit: number): Promise<number> {
+  const { subscriptionId: subscription, dueAt, eventSeq } = jobs;
   const doomed = tx
-    .select({ seq: jobs.seq })
+    .select({ subscription, dueAt, eventSeq })
     .from(jobs)
-    .where(eq(jobs.subscriptionId, subscriptionId))
+    .where(eq(subscription, subscriptionId))
     .limit(limit);
   const gone = await tx
     .delete(jobs)
-    .where(sql`${jobs.seq} in ${doomed}`)
-    .returning({ seq: jobs.seq });
+    .where(sql`(${subscription}, ${dueAt}, ${eventSeq}) in ${doomed}`)
+    .returning({ eventSeq });
   return gone.length;
 }
 
@@ -101,10 +116,10 @@ export async function hastenJobs(tx: Writing, subscriptionId: string, now: numbe
 }
 
 /** Which of the events still wait to go to somebody. */
-export async function selectQueuedEventIds(db: Reading, eventIds: string[]): Promise<string[]> {
+export async function selectQueuedEvents(db: Reading, eventSeqs: number[]): Promise<number[]> {
   const rows = await db
-    .selectDistinct({ eventId: jobs.eventId })
+    .selectDistinct({ eventSeq: jobs.eventSeq })
     .from(jobs)
-    .where(inArray(jobs.eventId, eventIds));
-  return rows.map(({ eventId }) => eventId);
+    .where(inArray(jobs.eventSeq, eventSeqs));
+  return rows.map(({ eventSeq }) => eventSeq);
 }

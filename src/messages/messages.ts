@@ -20,14 +20,9 @@ const checkNewMessage = checkOf(NewMessage);
 const checkEdit = checkOf(MessageEdit);
 
 /** @throws DomainError `not_found` when the subject cannot see the channel or the message is not in it. */
-export async function getMessage(
-  db: Reading,
-  subject: Subject,
-  channelId: string,
-  messageId: string,
-): Promise<Message> {
+export function getMessage(db: Reading, subject: Subject, channelId: string, messageId: string): Message {
   const { channel } = getSeenChannel(db, subject, channelId);
-  const { message, author } = await getMessageIn(db, channel.id, messageId);
+  const { message, author } = getMessageIn(db, channel.id, messageId);
   return messageResource(message, author);
 }
 
@@ -37,12 +32,7 @@ export async function getMessage(
  * @throws DomainError `not_found`; `forbidden` when the subject has not joined or the channel is archived; `invalid`
  *   on a field, `reply_to_id` and `thread_root_id` also for a target that cannot be replied to.
  */
-export async function postMessage(
-  tx: Writing,
-  subject: Subject,
-  channelId: string,
-  input: unknown,
-): Promise<Message> {
+export function postMessage(tx: Writing, subject: Subject, channelId: string, input: unknown): Message {
   const seen = getSeenChannel(tx, subject, channelId);
   requireWritable(seen);
   const draft = checkNewMessage(input);
@@ -50,7 +40,7 @@ export async function postMessage(
 
   const clientUuid = draft.client_uuid?.toLowerCase() ?? null;
   if (clientUuid !== null) {
-    const first = await selectMessageByClientUuid(tx, {
+    const first = selectMessageByClientUuid(tx, {
       channelId: channel.id,
       authorId: subject.id,
       clientUuid,
@@ -58,8 +48,8 @@ export async function postMessage(
     if (first) return messageResource(first.message, first.author);
   }
 
-  const replyTo = draft.reply_to_id && (await findTarget(tx, channel.id, draft.reply_to_id));
-  const threadRoot = draft.thread_root_id && (await findTarget(tx, channel.id, draft.thread_root_id));
+  const replyTo = draft.reply_to_id && findTarget(tx, channel.id, draft.reply_to_id);
+  const threadRoot = draft.thread_root_id && findTarget(tx, channel.id, draft.thread_root_id);
   const errors: Record<string, string[]> = {};
   if (replyTo === "unfit") {
     errors.reply_to_id = ["The reply_to_id field must name a message of this channel that is not deleted."];
@@ -98,7 +88,7 @@ export async function editMessage(
   input: unknown,
 ): Promise<Message> {
   const seen = getSeenChannel(tx, subject, channelId);
-  const { message, author } = await getMessageIn(tx, seen.channel.id, messageId);
+  const { message, author } = getMessageIn(tx, seen.channel.id, messageId);
   if (message.deletedAt !== null) throw notFound("message");
   requireWritable(seen);
   requireOwn(subject, { message, author });
@@ -121,7 +111,7 @@ export async function deleteMessage(
   messageId: string,
 ): Promise<void> {
   const seen = getSeenChannel(tx, subject, channelId);
-  const found = await getMessageIn(tx, seen.channel.id, messageId);
+  const found = getMessageIn(tx, seen.channel.id, messageId);
   requireWritable(seen);
   requireOwn(subject, found);
   if (found.message.deletedAt !== null) return;
@@ -131,12 +121,8 @@ export async function deleteMessage(
 }
 
 /** @throws DomainError `not_found` when the channel holds no message of this id. */
-export async function getMessageIn(
-  db: Reading,
-  channelId: string,
-  messageId: string,
-): Promise<AuthoredMessage> {
-  const found = isUuid(messageId) ? await selectMessage(db, channelId, messageId.toLowerCase()) : undefined;
+export function getMessageIn(db: Reading, channelId: string, messageId: string): AuthoredMessage {
+  const found = isUuid(messageId) ? selectMessage(db, channelId, messageId.toLowerCase()) : undefined;
   if (!found) throw notFound("message");
   return found;
 }
@@ -147,8 +133,8 @@ function requireOwn(subject: Subject, { message }: AuthoredMessage): void {
 }
 
 /** What the id points to; `unfit` when it is no live standard message of the channel. */
-async function findTarget(tx: Writing, channelId: string, id: string) {
-  const found = await selectMessage(tx, channelId, id.toLowerCase());
+function findTarget(tx: Writing, channelId: string, id: string) {
+  const found = selectMessage(tx, channelId, id.toLowerCase());
   if (!found || found.message.type !== "standard" || found.message.deletedAt !== null) return "unfit";
   return found.message;
 }

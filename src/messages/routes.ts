@@ -61,8 +61,8 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
     )
     .get(
       "/:message",
-      async ({ subject, params }) => ({
-        data: await getMessage(database.read, subject, params.channel, params.message),
+      ({ subject, params }) => ({
+        data: getMessage(database.read, subject, params.channel, params.message),
       }),
       {
         scope: "messages:read",

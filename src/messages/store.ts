@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { insertInto, parameterOfJoin, prepared, query } from "../database/prepared.ts";
+import { change, parameterOfJoin, prepared, query } from "../database/prepared.ts";
 import { messages, users } from "../database/schema.ts";
 
 export type MessageRow = typeof messages.$inferSelect;
@@ -9,10 +9,33 @@ export type AuthoredMessage = { message: MessageRow; author: Author };
 
 const author = { id: users.id, name: users.name, type: users.type };
 
-const insert = insertInto(messages);
+const insert = change(
+  `INSERT INTO messages (id, channel_id, position, author_id, type, body, username, icon_url, incoming_webhook_id,
+     client_uuid, reply_to_id, thread_root_id, sent_to_channel, reactions, created_at, edited_at, deleted_at)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+);
 
 export function insertMessage(tx: Writing, row: MessageRow): void {
-  insert(tx, row);
+  insert(
+    tx,
+    row.id,
+    row.channelId,
+    row.position,
+    row.authorId,
+    row.type,
+    row.body,
+    row.username,
+    row.iconUrl,
+    row.incomingWebhookId,
+    row.clientUuid,
+    row.replyToId,
+    row.threadRootId,
+    row.sentToChannel,
+    row.reactions,
+    row.createdAt,
+    row.editedAt,
+    row.deletedAt,
+  );
 }
 
 const selectAuthored = (db: Reading) =>
@@ -29,13 +52,8 @@ const byId = prepared((db) =>
     .prepare(),
 );
 
-export async function selectMessage(
-  db: Reading,
-  channelId: string,
-  id: string,
-): Promise<AuthoredMessage | undefined> {
-  const [row] = await byId(db).execute({ channelId, id });
-  return row;
+export function selectMessage(db: Reading, channelId: string, id: string): AuthoredMessage | undefined {
+  return byId(db).get({ channelId, id });
 }
 
 const byClientUuid = prepared((db) =>
@@ -50,12 +68,11 @@ const byClientUuid = prepared((db) =>
     .prepare(),
 );
 
-export async function selectMessageByClientUuid(
+export function selectMessageByClientUuid(
   db: Reading,
   key: { channelId: string; authorId: string; clientUuid: string },
-): Promise<AuthoredMessage | undefined> {
-  const [row] = await byClientUuid(db).execute(key);
-  return row;
+): AuthoredMessage | undefined {
+  return byClientUuid(db).get(key);
 }
 
 // The most rows that any request reads. To a bare parameter SQLite would fit the plan anew at each call (see

@@ -33,7 +33,7 @@ export async function addReaction(
   messageId: string,
   text: string,
 ): Promise<void> {
-  const { channel, message } = await getPlace(tx, subject, channelId, messageId);
+  const { channel, message } = getPlace(tx, subject, channelId, messageId);
   if (message.deletedAt !== null) throw unfit("A deleted message cannot be reacted to.");
   if (message.type !== "standard") throw unfit("A system notice cannot be reacted to.");
   if (!isWithin(text, emojiLengthMax))
@@ -63,7 +63,7 @@ export async function removeReaction(
   messageId: string,
   text: string,
 ): Promise<void> {
-  const { message } = await getPlace(tx, subject, channelId, messageId);
+  const { message } = getPlace(tx, subject, channelId, messageId);
   if (message.deletedAt !== null) return;
   // A shortcode is taken as it is: its emoji may have left the workspace since.
   const emoji = shortcodeName(text) === undefined ? canonicalEmoji(text) : text;
@@ -74,14 +74,14 @@ export async function removeReaction(
 }
 
 /** The message and its channel, which the subject may write in. */
-async function getPlace(
+function getPlace(
   db: Reading,
   subject: Subject,
   channelId: string,
   messageId: string,
-): Promise<{ channel: ChannelRow; message: MessageRow }> {
+): { channel: ChannelRow; message: MessageRow } {
   const seen = getSeenChannel(db, subject, channelId);
-  const { message } = await getMessageIn(db, seen.channel.id, messageId);
+  const { message } = getMessageIn(db, seen.channel.id, messageId);
   requireWritable(seen);
   return { channel: seen.channel, message };
 }

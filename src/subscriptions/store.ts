@@ -114,7 +114,7 @@ export async function deleteSubscriptions(tx: Writing, ids: string[]): Promise<v
 }
 
 function hasJobs(db: Reading) {
-  return exists(db.select({ seq: jobs.seq }).from(jobs).where(eq(jobs.subscriptionId, subscriptions.id)));
+  return exists(db.select({ dueAt: jobs.dueAt }).from(jobs).where(eq(jobs.subscriptionId, subscriptions.id)));
 }
 
 export async function updateSubscription(

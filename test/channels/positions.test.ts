@@ -15,7 +15,7 @@ test("messages of one commit stand without a gap, also where some of its calls a
   const { id } = cast.open;
   const post = (body: string, isUndone: boolean) =>
     database.write(async (tx) => {
-      await postMessage(tx, subjectOf(cast.member), id, { body });
+      postMessage(tx, subjectOf(cast.member), id, { body });
       if (isUndone) throw new Error("changed my mind");
     });
   using file = new SqliteFile(join(folder.path, "parley.db"), { readonly: true });

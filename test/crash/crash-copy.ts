@@ -42,7 +42,11 @@ export class CrashCopy implements Disposable {
 
   /** What is still queued, by `subscription event`. */
   queued(): Set<string> {
-    return new Set(this.column("SELECT subscription_id || ' ' || event_id FROM jobs"));
+    return new Set(
+      this.column(
+        "SELECT subscription_id || ' ' || events.id FROM jobs JOIN events ON events.seq = event_seq",
+      ),
+    );
   }
 
   [Symbol.dispose](): void {

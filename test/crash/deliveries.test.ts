@@ -80,7 +80,7 @@ function expectEveryChangeDelivered(senders: readonly Sender[], subscribed: read
 /** Each event has its cause and each change its event; the log has one success of each delivery, and nothing waits. */
 function expectWhole(copy: CrashCopy, subscribed: readonly Subscribed[]): void {
   expect(copy.damage()).toEqual([]);
-  expect(copy.column("SELECT seq FROM jobs")).toEqual([]);
+  expect(copy.column("SELECT event_seq FROM jobs")).toEqual([]);
   const withGaps = `SELECT channels.id FROM channels JOIN messages ON channel_id = channels.id GROUP BY channels.id
     HAVING count(*) <> max(position) OR min(position) <> 1 OR max(position) <> last_position`;
   expect(copy.column(withGaps)).toEqual([]);

@@ -26,9 +26,9 @@ describe("a fault of the queue", () => {
     queue.add("b", 2);
     const work = queue.work.bind(queue);
     let tries = 0;
-    queue.work = async (seq) => {
-      if (seq === broken && ++tries === 1) throw new Error("the disk cannot be read");
-      await work(seq);
+    queue.work = async (job) => {
+      if (job.eventSeq === broken && ++tries === 1) throw new Error("the disk cannot be read");
+      await work(job);
     };
     queue.lanes.wake(["a", "b"]);
     queue.lanes.wake(["a"]);

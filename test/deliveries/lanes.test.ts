@@ -212,7 +212,7 @@ describe("jobs that were dropped after they had been fetched", () => {
     const [first, ...others] = queue.add("a", 30);
     queue.lanes.wake(["a"]);
     await settled();
-    for (const seq of others) if (!queue.underWay.has(seq)) queue.drop(seq);
+    for (const event of others) if (!queue.underWay.has(event)) queue.drop(event);
     const [fresh] = queue.add("a");
     queue.lanes.wake(["a"]);
     await settled();

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { Lanes, type Queue } from "../../src/deliveries/lanes.ts";
 import { createLog } from "../../src/log.ts";
 
-type QueuedJob = { seq: number; dueAt: number };
+type QueuedJob = { eventSeq: number; dueAt: number };
 
 /** A queue in memory. An attempt lasts until the test ends it; then its job leaves the queue. */
 export class MemoryQueue implements Queue {
@@ -20,49 +20,49 @@ export class MemoryQueue implements Queue {
   readonly lanes = new Lanes(this, createLog("silent"));
   #lastSeq = 0;
 
-  /** Queues jobs for the subscription that are due at once, or at the time given. Returns their places. */
+  /** Queues jobs for the subscription that are due at once, or at the time given. Returns their numbers. */
   add(subscription: string, count = 1, dueAt = 0): number[] {
-    const added = Array.from({ length: count }, () => ({ seq: ++this.#lastSeq, dueAt }));
+    const added = Array.from({ length: count }, () => ({ eventSeq: ++this.#lastSeq, dueAt }));
     this.jobs.set(subscription, [...(this.jobs.get(subscription) ?? []), ...added]);
-    return added.map(({ seq }) => seq);
+    return added.map(({ eventSeq }) => eventSeq);
   }
 
   async nextJobs(subscription: string, limit: number): Promise<QueuedJob[]> {
     this.asked.set(subscription, (this.asked.get(subscription) ?? 0) + 1);
     const jobs = this.jobs.get(subscription) ?? [];
-    const found = jobs.toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq).slice(0, limit);
+    const found = jobs.toSorted((a, b) => a.dueAt - b.dueAt || a.eventSeq - b.eventSeq).slice(0, limit);
     this.onLook(subscription);
     return found;
   }
 
-  async work(seq: number): Promise<void> {
-    const subscription = this.subscriptionOf(seq);
+  async work({ eventSeq }: { eventSeq: number }): Promise<void> {
+    const subscription = this.subscriptionOf(eventSeq);
     // Dropped since it was fetched.
     if (subscription === undefined) return;
-    expect(this.underWay.has(seq), "the same job is under way twice").toBe(false);
+    expect(this.underWay.has(eventSeq), "the same job is under way twice").toBe(false);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.begun.push(subscription);
-    this.underWay.set(seq, { subscription, end: resolve, fail: reject });
+    this.underWay.set(eventSeq, { subscription, end: resolve, fail: reject });
     try {
       await promise;
-      this.drop(seq);
+      this.drop(eventSeq);
     } finally {
-      this.underWay.delete(seq);
+      this.underWay.delete(eventSeq);
     }
   }
 
-  drop(seq: number): void {
+  drop(eventSeq: number): void {
     for (const [subscription, jobs] of this.jobs) {
       this.jobs.set(
         subscription,
-        jobs.filter((job) => job.seq !== seq),
+        jobs.filter((job) => job.eventSeq !== eventSeq),
       );
     }
   }
 
-  subscriptionOf(seq: number): string | undefined {
+  subscriptionOf(eventSeq: number): string | undefined {
     for (const [subscription, jobs] of this.jobs)
-      if (jobs.some((job) => job.seq === seq)) return subscription;
+      if (jobs.some((job) => job.eventSeq === eventSeq)) return subscription;
     return undefined;
   }
 

@@ -52,7 +52,7 @@ async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
 }
 
 function queued(database: Database): number {
-  return database.read.all<{ seq: number }>(sql`SELECT seq FROM jobs`).length;
+  return database.read.all(sql`SELECT event_seq FROM jobs`).length;
 }
 
 test("an attempt that cannot be written down for the moment is not made again: its outcome waits", async () => {

@@ -27,7 +27,8 @@ function openTables(stage: WebhookStage) {
     },
     /** Copies the attempts until there are so many, oldest first. */
     multiply: (rows: number) => {
-      const columns = "subscription_id, event_id, event_type, succeeded, is_replay, duration_ms, created_at";
+      const columns =
+        "subscription_id, event_seq, event_id, event_type, succeeded, is_replay, duration_ms, created_at";
       const source = `SELECT ${columns}, hex(randomblob(16)) FROM attempts ORDER BY seq LIMIT ?`;
       while (count("attempts") < rows) {
         file.run(`INSERT INTO attempts (${columns}, id) ${source}`, [rows - count("attempts")]);
