@@ -7,8 +7,8 @@ const gatheredMax = 65_536;
 const pauseMs = 5;
 
 /**
- * Lines for a file descriptor, written together once per turn of the event loop, in the order in which they came: a
- * write(2) for each line costs more than everything else about it. What is gathered is written at the latest when the
+ * Lines of JSON for a file descriptor, written together once per turn of the event loop, in the order in which they came:
+ * a write(2) for each line costs more than everything else about it. What a terminal would obey is escaped. What is gathered is written at the latest when the
  * process exits, also over a fault that nobody catches; only a process that is killed, or crashes below JavaScript,
  * takes the lines of its last turn with it.
  */
@@ -37,7 +37,7 @@ export class GatheredLines {
 
   #flush(): void {
     if (this.#gathered === "") return;
-    const bytes = Buffer.from(this.#gathered);
+    const bytes = Buffer.from(escapeForTerminals(this.#gathered));
     this.#gathered = "";
     for (let written = 0; written < bytes.length;) {
       try {
@@ -50,6 +50,14 @@ export class GatheredLines {
       }
     }
   }
+}
+
+// JSON leaves these as they are, but to some readers they end a line, and to terminals they are commands. Between the
+// quotes of a text, where alone they can stand, JSON has another spelling for them.
+function escapeForTerminals(lines: string): string {
+  return lines.replace(/[[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]--\n]/gv, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
 }
 
 function isFull(error: unknown): boolean {

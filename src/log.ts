@@ -21,7 +21,6 @@ export function createLog(level: string, destination: DestinationStream = standa
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: (error: unknown) => errorFields(error, causesMax) },
-      hooks: { streamWrite: escapeForTerminals },
     },
     destination,
   );
@@ -43,12 +42,4 @@ function errorFields(error: unknown, causesLeft: number): ErrorFields {
 
 function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
-}
-
-// JSON leaves these as they are, but to some readers they end a line, and to terminals they are commands. Between the
-// quotes of a text, where alone they can stand, JSON has another spelling for them.
-function escapeForTerminals(line: string): string {
-  return line.replace(/[[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]--\n]/gv, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
 }

@@ -28,6 +28,10 @@ const idleTimeoutSeconds = 10;
  */
 export function startServer(application: Application, log: Log, address: { host: string; port: number }) {
   const findRoute = routeTable(application.routes);
+  // What the log lines of a route have in common is written out once.
+  const logs = new Map(
+    application.routes.map(({ method, path }) => [`${method} ${path}`, log.child({ method, route: path })]),
+  );
   const pathOf = makePathOf();
 
   async function answer(request: Request): Promise<Response> {
@@ -37,21 +41,21 @@ export function startServer(application: Application, log: Log, address: { host:
     const always = { "x-request-id": id, "x-content-type-options": "nosniff", "cache-control": "no-store" };
     const path = pathOf(request);
     const route = path === undefined ? undefined : findRoute(path);
-    const direct = route && application.direct?.get(`${request.method} ${route.path}`);
+    const address = `${request.method} ${route?.path}`;
+    const direct = application.direct?.get(address);
     const response =
       direct && path !== undefined
         ? await direct(request, path, always)
         : withHeaders(await respond(request, path, route), always);
     const line = {
       request_id: id,
-      method: request.method,
-      route: route?.path,
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
     };
+    const routeLog = logs.get(address) ?? log.child({ method: request.method, route: route?.path });
     // 501 says what we do not offer, and is nothing that went wrong.
-    if (response.status < 500 || response.status === 501) log.info(line, "request.handled");
-    else log.error({ ...line, err: faultOf(request) }, "request.failed");
+    if (response.status < 500 || response.status === 501) routeLog.info(line, "request.handled");
+    else routeLog.error({ ...line, err: faultOf(request) }, "request.failed");
     return response;
   }
 

@@ -131,14 +131,19 @@ describe("the log", () => {
     expect(lines).toEqual(lines.toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time)));
   });
 
-  test("escapes what a reader could take for the end of a line, and a terminal for a command", () => {
-    const written: string[] = [];
-    const log = createLog("info", { write: (text) => void written.push(text) });
-    log.warn({ detail: hostile }, hostile);
-    expect(written).toHaveLength(1);
-    const line = written[0]?.slice(0, -1) ?? "";
-    expect(line).not.toMatch(unfitForLogs);
-    expect(JSON.parse(line)).toMatchObject({ detail: hostile, msg: hostile });
+  test("escapes what a reader could take for the end of a line, and a terminal for a command", async () => {
+    const program =
+      'import { createLog } from "./log.ts"; const log = createLog("info");' +
+      `const text = ${JSON.stringify(hostile)}; for (let n = 0; n < 2; n++) log.warn({ detail: text }, text);`;
+    const cwd = join(import.meta.dir, "../../src");
+    await using child = Bun.spawn([process.execPath, "-e", program], { cwd, stderr: "pipe" });
+    const lines = (await child.stderr.text()).split("\n");
+    expect(lines.pop()).toBe("");
+    expect(lines).toHaveLength(2);
+    for (const line of lines) {
+      expect(line).not.toMatch(unfitForLogs);
+      expect(JSON.parse(line)).toMatchObject({ detail: hostile, msg: hostile });
+    }
   });
 
   test("cuts short what an error says, its causes included", () => {
