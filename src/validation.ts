@@ -68,16 +68,19 @@ export function OneOf<const Words extends readonly string[]>(words: Words): TUns
  */
 export function checkOf<S extends TObject>(schema: S): (input: unknown) => Static<S> {
   const compiled = TypeCompiler.Compile(schema);
-  const fields = Object.entries(schema.properties);
+  const fields = Object.entries(schema.properties).map(([name, field]) => ({
+    name,
+    isTrimmed: isTrimmed(field),
+  }));
   return (input) => {
     if (input instanceof UnreadableBody) throw input.error;
     if (!compiled.Check(input)) throw invalid(explain(compiled.Errors(input)));
     const checked = input as Record<string, unknown>;
     const clean: Record<string, unknown> = {};
-    for (const [name, field] of fields) {
-      if (!Object.hasOwn(checked, name)) continue;
-      const value = checked[name];
-      clean[name] = typeof value === "string" && isTrimmed(field) ? trim(value) : value;
+    for (const field of fields) {
+      if (!Object.hasOwn(checked, field.name)) continue;
+      const value = checked[field.name];
+      clean[field.name] = field.isTrimmed && typeof value === "string" ? trim(value) : value;
     }
     return clean as Static<S>;
   };

@@ -34,7 +34,7 @@ export function authentication(database: Database, rateLimit: RateLimit) {
         const token = bearerToken(request) ?? "";
         const grant = authenticate(database, token);
         if (!grant) throw unauthenticated();
-        const subject = { ...grant.subject };
+        const { subject } = grant;
 
         spend(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
         if (!grant.scopes.has(scope)) {

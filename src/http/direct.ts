@@ -11,8 +11,8 @@ type RegisteredRoute = {
 
 type Hook = { fn: unknown; subType?: string };
 
-/** Answers a request of one route. `headers` are those that every answer carries. Never rejects. */
-export type DirectAnswer = (request: Request, path: string, headers: Headers) => Promise<Response>;
+/** Answers a request of one route, whose path has these segments. `headers` are those that every answer carries. Never rejects. */
+export type DirectAnswer = (request: Request, segments: string[], headers: Headers) => Promise<Response>;
 
 type Step = (context: Context) => unknown;
 type Headers = Record<string, string>;
@@ -61,8 +61,7 @@ function directAnswer(route: RegisteredRoute): DirectAnswer | undefined {
     .split("/")
     .flatMap((part, at) => (part.startsWith(":") ? [[part.slice(1), at] as const] : []));
 
-  return async (request, path, headers) => {
-    const segments = path.split("/");
+  return async (request, segments, headers) => {
     const params: Record<string, string> = {};
     for (const [name, at] of places) params[name] = decoded(segments[at] ?? "");
     const context = { request, params, set: { headers }, status };

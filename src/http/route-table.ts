@@ -1,6 +1,9 @@
 /** An address as it was registered, and the methods that it takes. */
 export type Route = { path: string; methods: string[] };
 
+/** The route that a path belongs to, and the path in its parts. */
+export type FoundRoute = { route: Route; segments: string[] };
+
 /**
  * Makes a look-up from a path to the route that it belongs to, from the routes as they are registered: for what there
  * is and what there is not, for the methods that a 405 names, and for logs, which never hold the path itself because it
@@ -19,10 +22,11 @@ export function routeTable(registered: ReadonlyArray<{ method: string; path: str
     route: { path, methods: [...methods].sort() },
   }));
   const tableByLength = Map.groupBy(table, ({ segments }) => segments.length);
-  return (path: string): Route | undefined => {
+  return (path: string): FoundRoute | undefined => {
     if (!isDecodable(path)) return undefined;
     const segments = path.split("/");
-    return tableByLength.get(segments.length)?.find((entry) => matches(entry.segments, segments))?.route;
+    const entry = tableByLength.get(segments.length)?.find((each) => matches(each.segments, segments));
+    return entry && { route: entry.route, segments };
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Log } from "../log.ts";
 import type { DirectAnswer } from "./direct.ts";
 import { faultMessage, faultOf, noteFault, refusalBody } from "./refusals.ts";
-import { type Route, routeTable } from "./route-table.ts";
+import { type FoundRoute, routeTable } from "./route-table.ts";
 
 /** What answers requests, with the routes that it knows. */
 export type Application = {
@@ -28,10 +28,7 @@ const idleTimeoutSeconds = 10;
  */
 export function startServer(application: Application, log: Log, address: { host: string; port: number }) {
   const findRoute = routeTable(application.routes);
-  // What the log lines of a route have in common is written out once.
-  const logs = new Map(
-    application.routes.map(({ method, path }) => [`${method} ${path}`, log.child({ method, route: path })]),
-  );
+  const ways = waysOf(application, log);
   const pathOf = makePathOf();
 
   async function answer(request: Request): Promise<Response> {
@@ -40,19 +37,19 @@ export function startServer(application: Application, log: Log, address: { host:
     // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
     const always = { "x-request-id": id, "x-content-type-options": "nosniff", "cache-control": "no-store" };
     const path = pathOf(request);
-    const route = path === undefined ? undefined : findRoute(path);
-    const address = `${request.method} ${route?.path}`;
-    const direct = application.direct?.get(address);
+    const found = path === undefined ? undefined : findRoute(path);
+    const route = found?.route.path;
+    const way = found && ways.get(found.route.path)?.get(request.method);
     const response =
-      direct && path !== undefined
-        ? await direct(request, path, always)
-        : withHeaders(await respond(request, path, route), always);
+      found && way?.direct
+        ? await way.direct(request, found.segments, always)
+        : withHeaders(await respond(request, path, found), always);
     const line = {
       request_id: id,
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
     };
-    const routeLog = logs.get(address) ?? log.child({ method: request.method, route: route?.path });
+    const routeLog = way?.log ?? log.child({ method: request.method, route });
     // 501 says what we do not offer, and is nothing that went wrong.
     if (response.status < 500 || response.status === 501) routeLog.info(line, "request.handled");
     else routeLog.error({ ...line, err: faultOf(request) }, "request.failed");
@@ -62,7 +59,7 @@ export function startServer(application: Application, log: Log, address: { host:
   async function respond(
     request: Request,
     path: string | undefined,
-    route: Route | undefined,
+    found: FoundRoute | undefined,
   ): Promise<Response> {
     const refusal = (status: number, message: string, headers: Record<string, string> = {}): Response =>
       application.refuse?.(path ?? "", status, message, headers) ??
@@ -71,9 +68,10 @@ export function startServer(application: Application, log: Log, address: { host:
     if (path === undefined) return refusal(400, "The request's address or Host is not valid.");
     // The framework's own router is looser: it takes an address with a slash at its end, which is what `…/..` leaves
     // of another one, for the address without it.
-    if (!route) return refusal(404, "There is nothing at this address.");
-    if (!route.methods.includes(request.method)) {
-      const allow = route.methods.join(", ");
+    if (!found) return refusal(404, "There is nothing at this address.");
+    const { methods } = found.route;
+    if (!methods.includes(request.method)) {
+      const allow = methods.join(", ");
       if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
       return refusal(405, `This address takes ${allow}, not ${request.method}.`, { allow });
     }
@@ -100,6 +98,19 @@ export function startServer(application: Application, log: Log, address: { host:
     development: false,
     fetch: answer,
   });
+}
+
+/** What the requests of a route with a method share: their log, where that is written out once, and a shorter way. */
+type Way = { log: Log; direct: DirectAnswer | undefined };
+
+/** The ways by path and method, as they are registered. */
+function waysOf({ routes, direct }: Application, log: Log): Map<string, Map<string, Way>> {
+  const ways = new Map<string, Map<string, Way>>();
+  for (const { method, path } of routes) {
+    const way = { log: log.child({ method, route: path }), direct: direct?.get(`${method} ${path}`) };
+    ways.set(path, (ways.get(path) ?? new Map<string, Way>()).set(method, way));
+  }
+  return ways;
 }
 
 function withHeaders(response: Response, always: Record<string, string>): Response {
