@@ -7,7 +7,7 @@ DROP INDEX attempts_by_event;
 CREATE INDEX attempts_by_event ON attempts (event_seq);
 
 -- A job is known by who gets it, when it is due and which event it is, in the order of the queue: that is all there is to
--- it, so the table is its own index.
+-- it, so the table is its own only index.
 CREATE TABLE new_jobs (
   subscription_id text NOT NULL,
   due_at          integer NOT NULL,
@@ -21,7 +21,6 @@ INSERT OR IGNORE INTO new_jobs (subscription_id, due_at, event_seq, attempts)
   FROM jobs JOIN events ON events.id = jobs.event_id;
 DROP TABLE jobs;
 ALTER TABLE new_jobs RENAME TO jobs;
-CREATE INDEX jobs_by_event ON jobs (event_seq);
 
 -- Nobody looks an event up by its id any more. No number is ever given twice, also not one from before.
 CREATE TABLE new_events (

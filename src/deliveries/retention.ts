@@ -1,12 +1,13 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
-import { deleteEvents, selectEventSeqs } from "../events/store.ts";
-import { deleteJobs, selectQueuedEvents } from "../jobs/store.ts";
+import { deleteEvents, selectEventSeqs, selectLastEventSeq } from "../events/store.ts";
+import { deleteJobs, endOfQueue, type JobKey, selectJobsBackwards } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import {
   deleteSubscriptions,
   selectDeletedSubscriptionIds,
   selectForgottenSubscriptionIds,
 } from "../subscriptions/store.ts";
+import { NumberSet, numbersMax } from "./number-set.ts";
 import { deleteAttemptsBefore, selectLoggedEvents } from "./store.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -74,14 +75,28 @@ export class Retention {
   /** Goes through all events once: which of them are needed does not show in their age. */
   async #dropEvents(): Promise<number> {
     let dropped = 0;
-    let place: number | undefined = 0;
-    while (place !== undefined && !this.#isStopped) {
-      const after: number = place;
-      place = await this.#paced(async () => {
-        const page = await selectEventSeqs(this.#database.read, { after, limit: rowsPerStep });
-        if (page.length > 0 && (await unneeded(this.#database.read, page)).length > 0) {
+    const newest = await selectLastEventSeq(this.#database.read);
+    for (let after = 0; after < newest && !this.#isStopped;) {
+      const [first] = await selectEventSeqs(this.#database.read, { after, limit: 1 });
+      if (first === undefined) break;
+      const last = Math.min(newest, first + numbersMax - 1);
+      dropped += await this.#dropEventsAmong(first, last);
+      after = last;
+    }
+    return dropped;
+  }
+
+  async #dropEventsAmong(first: number, last: number): Promise<number> {
+    const waiting = await this.#waitingAmong(first, last);
+    let dropped = 0;
+    for (let after: number | undefined = first - 1; after !== undefined && !this.#isStopped;) {
+      const range = { after, last, limit: rowsPerStep };
+      after = await this.#paced(async () => {
+        const page = await selectEventSeqs(this.#database.read, range);
+        const quiet = page.filter((seq) => !waiting.has(seq));
+        if ((await unlogged(this.#database.read, quiet)).length > 0) {
           dropped += await this.#database.write(async (tx) => {
-            const doomed = await unneeded(tx, page);
+            const doomed = await unlogged(tx, quiet);
             await deleteEvents(tx, doomed);
             return doomed.length;
           });
@@ -90,6 +105,23 @@ export class Retention {
       });
     }
     return dropped;
+  }
+
+  /**
+   * Which of these events are queued for somebody. The queue is read from its end, so that none is missed while it goes on
+   * working: what is made due earlier meanwhile is still to come, and what is put off has just been logged.
+   */
+  async #waitingAmong(first: number, last: number): Promise<NumberSet> {
+    const waiting = new NumberSet(first, last);
+    for (let place: JobKey | undefined = endOfQueue; place && !this.#isStopped;) {
+      const before: JobKey = place;
+      place = await this.#paced(async () => {
+        const page = selectJobsBackwards(this.#database.read, before, rowsPerStep);
+        for (const { eventSeq } of page) waiting.add(eventSeq);
+        return page.at(-1);
+      });
+    }
+    return waiting;
   }
 
   async #dropSubscriptions(before: number): Promise<number> {
@@ -118,11 +150,9 @@ export class Retention {
   }
 }
 
-/** Those of the events that no attempt and no job refers to. */
-async function unneeded(db: Reading, events: number[]): Promise<number[]> {
-  const needed = new Set([
-    ...(await selectLoggedEvents(db, events)),
-    ...(await selectQueuedEvents(db, events)),
-  ]);
-  return events.filter((seq) => !needed.has(seq));
+/** Those of the events that no attempt refers to. */
+async function unlogged(db: Reading, events: number[]): Promise<number[]> {
+  if (events.length === 0) return [];
+  const logged = new Set(await selectLoggedEvents(db, events));
+  return events.filter((seq) => !logged.has(seq));
 }

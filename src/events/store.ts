@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, lte, max, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { change, prepared } from "../database/prepared.ts";
 import { remembered } from "../database/remembered.ts";
@@ -54,18 +54,24 @@ export async function selectEvent(db: Reading, seq: number | null) {
   return row;
 }
 
-/** The numbers of the events after the given one, in their order. */
+/** The numbers of the events after the given one, up to `last` where it is given, in their order. */
 export async function selectEventSeqs(
   db: Reading,
-  { after, limit }: { after: number; limit: number },
+  { after, last, limit }: { after: number; last?: number; limit: number },
 ): Promise<number[]> {
   const rows = await db
     .select({ seq: events.seq })
     .from(events)
-    .where(gt(events.seq, after))
+    .where(and(gt(events.seq, after), last === undefined ? undefined : lte(events.seq, last)))
     .orderBy(asc(events.seq))
     .limit(limit);
   return rows.map(({ seq }) => seq);
+}
+
+/** The number of the newest event, 0 where there is none. */
+export async function selectLastEventSeq(db: Reading): Promise<number> {
+  const [row] = await db.select({ seq: max(events.seq) }).from(events);
+  return row?.seq ?? 0;
 }
 
 export async function deleteEvents(tx: Writing, seqs: number[]): Promise<void> {

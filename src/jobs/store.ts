@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, sql } from "drizzle-orm";
+import { and, eq, gt, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { change, query } from "../database/prepared.ts";
 import type { WebhookEvent } from "../events/event-types.ts";
@@ -115,11 +115,16 @@ export async function hastenJobs(tx: Writing, subscriptionId: string, now: numbe
     .where(and(eq(jobs.subscriptionId, subscriptionId), gt(jobs.dueAt, now)));
 }
 
-/** Which of the events still wait to go to somebody. */
-export async function selectQueuedEvents(db: Reading, eventSeqs: number[]): Promise<number[]> {
-  const rows = await db
-    .selectDistinct({ eventSeq: jobs.eventSeq })
-    .from(jobs)
-    .where(inArray(jobs.eventSeq, eventSeqs));
-  return rows.map(({ eventSeq }) => eventSeq);
+/** Where the queue ends: behind every job, because ids are hexadecimal. */
+export const endOfQueue: JobKey = { subscriptionId: "~", dueAt: 0, eventSeq: 0 };
+
+const backwards = query<JobKey, [...KeyValues, number]>(
+  `SELECT subscription_id AS subscriptionId, due_at AS dueAt, event_seq AS eventSeq FROM jobs
+   WHERE (subscription_id, due_at, event_seq) < (?, ?, ?)
+   ORDER BY subscription_id DESC, due_at DESC, event_seq DESC LIMIT ?`,
+);
+
+/** The jobs before the given place, of all subscriptions, from there towards the front of the queue, at most `limit`. */
+export function selectJobsBackwards(db: Reading, before: JobKey, limit: number): JobKey[] {
+  return backwards(db).all(before.subscriptionId, before.dueAt, before.eventSeq, limit);
 }

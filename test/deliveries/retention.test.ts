@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import type { Database } from "../../src/database/open.ts";
+import { Retention } from "../../src/deliveries/retention.ts";
+import { insertEvent, selectEventSeqs } from "../../src/events/store.ts";
+import { enqueue, hastenJobs } from "../../src/jobs/store.ts";
+import { createLog } from "../../src/log.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace } from "../support/workspace.ts";
+
+const longAgo = Date.now() - 365 * 86_400_000;
+
+/** Events that nothing refers to yet; their numbers. */
+async function addEvents(database: Database, count: number): Promise<number[]> {
+  const event = { type: "message.created", envelope: "{}", createdAt: longAgo } as const;
+  return await database.write((tx) =>
+    Array.from({ length: count }, () => insertEvent(tx, { id: crypto.randomUUID(), ...event })),
+  );
+}
+
+/** Queues each of the events for the subscription, each due a second after the one before. */
+async function queue(database: Database, subscriptionId: string, seqs: number[], from = longAgo) {
+  await database.write((tx) => {
+    for (const [nth, eventSeq] of seqs.entries())
+      enqueue(tx, { subscriptionId, dueAt: from + nth * 1_000, eventSeq });
+  });
+}
+
+async function left(database: Database): Promise<number[]> {
+  return await selectEventSeqs(database.read, { after: 0, limit: 10_000 });
+}
+
+test("of a thousand events those that wait for somebody stay, and no others", async () => {
+  using folder = temporaryFolder();
+  await using workspace = openWorkspace(folder.path);
+  const { database } = workspace;
+  const seqs = await addEvents(database, 1_000);
+  const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+  const even = seqs.filter((seq) => seq % 2 === 0);
+  await queue(database, first, even.slice(0, 300));
+  await queue(database, second, even.slice(250));
+  await new Retention(database, 30, createLog("silent")).sweep();
+  expect(await left(database)).toEqual(even);
+});
+
+test.each([3, 5, 7])(
+  "events whose deliveries are made due at once while retention looks at the queue stay (look %i)",
+  async (nth) => {
+    using folder = temporaryFolder();
+    await using workspace = openWorkspace(folder.path);
+    const { database } = workspace;
+    const seqs = await addEvents(database, 1_000);
+    const subscriptionId = crypto.randomUUID();
+    await queue(database, subscriptionId, seqs, Date.now() + 86_400_000);
+
+    let looks = 0;
+    const enabledMeanwhile: Database = {
+      ...database,
+      get read() {
+        if (++looks === nth) void database.write((tx) => hastenJobs(tx, subscriptionId, Date.now()));
+        return database.read;
+      },
+    };
+    await new Retention(enabledMeanwhile, 30, createLog("silent")).sweep();
+    expect(looks).toBeGreaterThan(nth);
+    expect(await left(database)).toEqual(seqs);
+  },
+);
