@@ -40,6 +40,12 @@ export type Database = {
 const oldestSafeSqlite = "3.51.3";
 
 /**
+ * What the log of changes (`parley.db-wal`) is cut back to after a change that took more. All others fit in: SQLite begins
+ * it anew from 1,000 pages on.
+ */
+const logBytesMax = 4 * 1024 * 1024;
+
+/**
  * Opens the database file, creates it where it is missing, and applies the migrations that it lacks. `lockWaitMs` is how
  * long a write waits for one of another process to end.
  * @throws DomainError `data_too_new` when a newer binary has used it.
@@ -54,6 +60,7 @@ export function openDatabase(path: string, { lockWaitMs = 5_000 }: { lockWaitMs?
     // FULL: a commit returns when it is on disk, so that a 2xx never takes back what it said.
     writer.run("PRAGMA synchronous = FULL");
     writer.run("PRAGMA temp_store = MEMORY");
+    writer.run(`PRAGMA journal_size_limit = ${logBytesMax}`);
     migrate(writer);
     // After the migrations: rebuilding a table under foreign keys would delete its children.
     writer.run("PRAGMA foreign_keys = ON");
