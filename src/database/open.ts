@@ -40,10 +40,10 @@ export type Database = {
 const oldestSafeSqlite = "3.51.3";
 
 /**
- * What the log of changes (`parley.db-wal`) is cut back to after a change that took more. All others fit in: SQLite begins
- * it anew from 1,000 pages on.
+ * What the log of changes (`parley.db-wal`) is cut back to after a change that took more: the 1,000 pages, each with its
+ * header, after which SQLite begins it anew.
  */
-const logBytesMax = 4 * 1024 * 1024;
+const logBytesMax = 32 + 1_000 * (24 + 4_096);
 
 /**
  * Opens the database file, creates it where it is missing, and applies the migrations that it lacks. `lockWaitMs` is how
