@@ -40,16 +40,17 @@ export function authentication(database: Database, rateLimit: RateLimit) {
         if (!grant.scopes.has(scope)) {
           throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
         }
-        const readInput = async () => {
+        const readInput = () => {
           const startedAt = performance.now();
-          const bytes = await readBytes(request);
-          // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.
-          if (performance.now() - startedAt > bodyPatienceMs) {
-            const grantNow = authenticate(database, token);
-            if (!grantNow) throw unauthenticated();
-            Object.assign(subject, grantNow.subject);
-          }
-          return jsonOf(request.headers, bytes);
+          return readBytes(request).then((bytes) => {
+            // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.
+            if (performance.now() - startedAt > bodyPatienceMs) {
+              const grantNow = authenticate(database, token);
+              if (!grantNow) throw unauthenticated();
+              Object.assign(subject, grantNow.subject);
+            }
+            return jsonOf(request.headers, bytes);
+          });
         };
         return { subject, readInput };
       },

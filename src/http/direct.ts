@@ -12,7 +12,11 @@ type RegisteredRoute = {
 type Hook = { fn: unknown; subType?: string };
 
 /** Answers a request of one route, whose path has these segments. `headers` are those that every answer carries. Never rejects. */
-export type DirectAnswer = (request: Request, segments: string[], headers: Headers) => Promise<Response>;
+export type DirectAnswer = (
+  request: Request,
+  segments: string[],
+  headers: Headers,
+) => Response | Promise<Response>;
 
 type Step = (context: Context) => unknown;
 type Headers = Record<string, string>;
@@ -61,19 +65,36 @@ function directAnswer(route: RegisteredRoute): DirectAnswer | undefined {
     .split("/")
     .flatMap((part, at) => (part.startsWith(":") ? [[part.slice(1), at] as const] : []));
 
-  return async (request, segments, headers) => {
+  // No async function here: each that a request passes through costs it half a microsecond.
+  const run = (context: Context, next = 0): unknown => {
+    for (let n = next; n < steps.length; n++) {
+      const added = steps[n]?.(context);
+      if (added instanceof Promise) {
+        return added.then((later: object) => run(Object.assign(context, later), n + 1));
+      }
+      Object.assign(context, added);
+    }
+    return handle(context);
+  };
+
+  return (request, segments, headers) => {
     const params: Record<string, string> = {};
     for (const [name, at] of places) params[name] = decoded(segments[at] ?? "");
-    const context = { request, params, set: { headers }, status };
-    try {
-      for (const step of steps) {
-        const added = step(context);
-        Object.assign(context, added instanceof Promise ? await added : added);
-      }
-      return answerOf(await handle(context), headers);
-    } catch (error) {
+    const refused = (error: unknown) => {
       const refusal = refusalOf(error, request);
       return answerOf(new Answer(refusal.status, refusal.body), Object.assign(headers, refusal.headers));
+    };
+    const answered = (result: unknown): Response | Promise<Response> => {
+      try {
+        return result instanceof Promise ? result.then(answered, refused) : answerOf(result, headers);
+      } catch (error) {
+        return refused(error);
+      }
+    };
+    try {
+      return answered(run({ request, params, set: { headers }, status }));
+    } catch (error) {
+      return refused(error);
     }
   };
 }
