@@ -15,8 +15,8 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** So many rows go in one step: a few milliseconds, so that nobody who writes has to wait for longer. */
 const rowsPerStep = 200;
 
-/** After each step it rests for so many times as long as that took: writers come first. */
-const restFactor = 3;
+/** After each step it rests for so many times as long as that took: requests and deliveries come first. */
+const restFactor = 9;
 
 /**
  * Deletes what is past its time: what was left waiting for deleted subscriptions, attempts older than the given days,

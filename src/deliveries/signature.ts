@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 
 /** How far the time of a signature may lie from the receiver's clock: what the specification suggests in part 6. */
 const toleranceSeconds = 300;
@@ -46,7 +46,7 @@ export function verifyDeliverySignature(
 }
 
 function digest(secret: string, timestampSeconds: number, rawBody: Uint8Array | string): Buffer {
-  return createHmac("sha256", secret).update(`${timestampSeconds}.`).update(rawBody).digest();
+  return new Bun.CryptoHasher("sha256", secret).update(`${timestampSeconds}.`).update(rawBody).digest();
 }
 
 function parse(header: string): { timestampSeconds: number; digests: Buffer[] } | undefined {
