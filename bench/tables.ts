@@ -41,8 +41,8 @@ export function addJobs(
     const data = { channel_id: channel.id, body: "x".repeat(400) };
     database.run(
       `WITH RECURSIVE number(n) AS (SELECT ?1 + 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1 + ?2)
-       INSERT INTO events (id, type, envelope, created_at) SELECT ${idOf("n")}, 'message.created', ?3, ?4 FROM number`,
-      [last, count, JSON.stringify({ type: "message.created", data }), Date.now()],
+       INSERT INTO events (id, type, data, created_at) SELECT ${idOf("n")}, 'message.created', ?3, ?4 FROM number`,
+      [last, count, JSON.stringify(data), Date.now()],
     );
     database.run(
       `INSERT INTO jobs (subscription_id, event_seq, due_at)

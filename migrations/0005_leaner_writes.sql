@@ -22,15 +22,16 @@ INSERT OR IGNORE INTO new_jobs (subscription_id, due_at, event_seq, attempts)
 DROP TABLE jobs;
 ALTER TABLE new_jobs RENAME TO jobs;
 
--- Nobody looks an event up by its id any more. No number is ever given twice, also not one from before.
+-- Nobody looks an event up by its id any more, and of its envelope only the data is not in the other columns. No number is
+-- ever given twice, also not one from before.
 CREATE TABLE new_events (
   seq        integer PRIMARY KEY AUTOINCREMENT,
   id         text NOT NULL,
   type       text NOT NULL,
-  envelope   text NOT NULL,
+  data       text NOT NULL,
   created_at integer NOT NULL
 ) STRICT;
-INSERT INTO new_events SELECT * FROM events;
+INSERT INTO new_events SELECT seq, id, type, envelope -> '$.data', created_at FROM events;
 DELETE FROM sqlite_sequence WHERE name = 'new_events';
 UPDATE sqlite_sequence SET name = 'new_events' WHERE name = 'events';
 DROP TABLE events;

@@ -173,7 +173,7 @@ export const events = sqliteTable("events", {
   seq: integer().primaryKey({ autoIncrement: true }),
   id: text().notNull(),
   type: text({ enum: webhookEvents }).notNull(),
-  envelope: text().notNull(),
+  data: text().notNull(),
   createdAt: integer("created_at").notNull(),
 });
 

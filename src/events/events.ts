@@ -1,7 +1,6 @@
 import type { ChannelRow } from "../channels/store.ts";
 import type { Writing } from "../database/open.ts";
 import { enqueue } from "../jobs/store.ts";
-import { timestamp } from "../timestamp.ts";
 import type { Happening } from "./schemas.ts";
 import { insertEvent, selectWantingSubscriptions } from "./store.ts";
 
@@ -14,11 +13,9 @@ export function emit(tx: Writing, channel: ChannelRow, happening: Happening): vo
   const wanted = selectWantingSubscriptions(tx, channel.teamId, happening.type, channel.id);
   if (wanted.length === 0) return;
 
-  const id = Bun.randomUUIDv7();
   const now = Date.now();
-  const envelope = { id, type: happening.type, created_at: timestamp(now), data: happening.data };
-  const row = { id, type: happening.type, envelope: JSON.stringify(envelope), createdAt: now };
-  const eventSeq = insertEvent(tx, row);
+  const data = JSON.stringify(happening.data);
+  const eventSeq = insertEvent(tx, { id: Bun.randomUUIDv7(), type: happening.type, data, createdAt: now });
   for (const subscriptionId of wanted) {
     enqueue(tx, { subscriptionId, dueAt: now, eventSeq });
     tx.commit.woken.add(subscriptionId);

@@ -3,6 +3,7 @@ import type { Reading, Writing } from "../database/open.ts";
 import { change, prepared } from "../database/prepared.ts";
 import { remembered } from "../database/remembered.ts";
 import { events, subscriptionFilters } from "../database/schema.ts";
+import { envelopeOf } from "./envelope.ts";
 
 const wanting = prepared((db) =>
   db
@@ -32,17 +33,17 @@ export const selectWantingSubscriptions = remembered(
 );
 
 const insert = change<[string, string, string, number]>(
-  "INSERT INTO events (id, type, envelope, created_at) VALUES (?, ?, ?, ?)",
+  "INSERT INTO events (id, type, data, created_at) VALUES (?, ?, ?, ?)",
 );
 
 /** Stores the event and returns its number. */
 export function insertEvent(tx: Writing, row: Omit<typeof events.$inferSelect, "seq">): number {
-  return Number(insert(tx, row.id, row.type, row.envelope, row.createdAt).lastInsertRowid);
+  return Number(insert(tx, row.id, row.type, row.data, row.createdAt).lastInsertRowid);
 }
 
 const bySeq = prepared((db) =>
   db
-    .select({ type: events.type, envelope: events.envelope })
+    .select({ id: events.id, type: events.type, data: events.data, createdAt: events.createdAt })
     .from(events)
     .where(eq(events.seq, sql.placeholder("seq")))
     .prepare(),
@@ -51,7 +52,7 @@ const bySeq = prepared((db) =>
 /** The event's type and the envelope as it is sent, or undefined when retention has taken it. No number, no event. */
 export async function selectEvent(db: Reading, seq: number | null) {
   const [row] = await bySeq(db).execute({ seq });
-  return row;
+  return row && { type: row.type, envelope: envelopeOf(row) };
 }
 
 /** The numbers of the events after the given one, up to `last` where it is given, in their order. */

@@ -1,6 +1,7 @@
 import { and, eq, gt, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { change, query } from "../database/prepared.ts";
+import { envelopeOf, type StoredEvent } from "../events/envelope.ts";
 import type { WebhookEvent } from "../events/event-types.ts";
 import { selectDestination } from "../subscriptions/store.ts";
 import { jobs } from "../database/schema.ts";
@@ -44,9 +45,10 @@ export type QueuedJob = JobKey & {
 };
 
 type KeyValues = [string, number, number];
+type QueuedRow = StoredEvent & { type: WebhookEvent; attempts: number };
 
-const queued = query<Omit<QueuedJob, keyof JobKey>, KeyValues>(
-  `SELECT jobs.attempts, events.id AS eventId, events.type AS eventType, events.envelope
+const queued = query<QueuedRow, KeyValues>(
+  `SELECT jobs.attempts, events.id, events.type, events.data, events.created_at AS createdAt
    FROM jobs JOIN events ON events.seq = jobs.event_seq
    WHERE jobs.subscription_id = cast(? AS text) AND jobs.due_at = cast(? AS integer)
      AND jobs.event_seq = cast(? AS integer)`,
@@ -56,7 +58,9 @@ const queued = query<Omit<QueuedJob, keyof JobKey>, KeyValues>(
 export function selectJob(db: Reading, key: JobKey): QueuedJob | undefined {
   const { subscriptionId, dueAt, eventSeq } = key;
   const found = queued(db).get(subscriptionId, dueAt, eventSeq);
-  return found ? { subscriptionId, dueAt, eventSeq, ...found } : undefined;
+  if (found === null) return undefined;
+  const { attempts, id: eventId, type: eventType } = found;
+  return { subscriptionId, dueAt, eventSeq, attempts, eventId, eventType, envelope: envelopeOf(found) };
 }
 
 const thisJob = "subscription_id = ? AND due_at = ? AND event_seq = ?";

@@ -40,6 +40,14 @@ export class CrashCopy implements Disposable {
     return new Map([...Map.groupBy(pairs, (pair) => pair)].map(([pair, all]) => [pair, all.length]));
   }
 
+  /** What was stored of each event, as it goes out. */
+  envelopes(): string[] {
+    const at = `strftime('%Y-%m-%dT%H:%M:%S', created_at / 1000, 'unixepoch') || printf('.%03d+00:00', created_at % 1000)`;
+    return this.column(
+      `SELECT printf('{"id":"%s","type":"%s","created_at":"%s","data":%s}', id, type, ${at}, data) FROM events`,
+    );
+  }
+
   /** What is still queued, by `subscription event`. */
   queued(): Set<string> {
     return new Set(

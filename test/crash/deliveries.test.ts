@@ -92,7 +92,7 @@ function expectWhole(copy: CrashCopy, subscribed: readonly Subscribed[]): void {
     SELECT 'message.deleted ' || id FROM messages WHERE deleted_at IS NOT NULL UNION ALL
     SELECT 'reaction.added ' || message_id || ' ' || emoji FROM reactions UNION ALL
     SELECT 'channel.member_added ' || author_id FROM messages WHERE type = 'member_joined'`);
-  const events = copy.column("SELECT envelope FROM events").map(keyOf);
+  const events = copy.envelopes().map(keyOf);
   const told = new Set(events);
   expect(told.size).toBe(events.length);
   expect(changes.filter((change) => !told.has(change))).toEqual([]);
@@ -102,7 +102,7 @@ function expectWhole(copy: CrashCopy, subscribed: readonly Subscribed[]): void {
     key.startsWith("message.updated ") && edited.has(key.split(" ")[1] ?? "");
   expect(events.filter((event) => !made.has(event) && !isOldEdit(event))).toEqual([]);
 
-  const envelopes = new Set(copy.column("SELECT envelope FROM events"));
+  const envelopes = new Set(copy.envelopes());
   const successes = copy.column("SELECT subscription_id || ' ' || event_id FROM attempts WHERE succeeded");
   const isAmongThem = new Set(successes);
   for (const { id, receiver } of subscribed) {

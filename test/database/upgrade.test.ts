@@ -1,0 +1,82 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { migrate } from "../../src/database/migrate.ts";
+import { migrations } from "../../src/database/migrations.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { insertEvent, selectEvent } from "../../src/events/store.ts";
+import { selectJob } from "../../src/jobs/store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const at = Date.UTC(2026, 10, 21, 12, 0, 0, 7);
+const envelope = JSON.stringify({
+  id: "event-7",
+  type: "message.created",
+  created_at: "2026-11-21T12:00:00.007+00:00",
+  data: { body: 'Größe "10" \u2028 / 1.0e5', reactions: [], author: { name: "Ada" }, edited_at: null },
+});
+
+test("what waited and what was logged before the queue went by numbers goes on, to the byte", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  {
+    using file = new SqliteFile(path, { create: true, strict: true });
+    migrate(
+      file,
+      migrations.filter(({ name }) => name < "0005"),
+    );
+    file.run("INSERT INTO teams VALUES ('team', 'Acme', 'acme', 1)");
+    file.run(`INSERT INTO users (id, team_id, type, name, role, created_at)
+      VALUES ('ada', 'team', 'human', 'Ada', 'owner', 1)`);
+    file.run(`INSERT INTO channels (id, team_id, name, slug, visibility, created_at)
+      VALUES ('general', 'team', 'general', 'general', 'public', 1)`);
+    const message = "INSERT INTO messages (id, channel_id, position, author_id, type, body, created_at)";
+    for (const type of ["standard", "member_joined", "member_left", "poll"]) {
+      file.run(`${message} SELECT ?1, 'general', 1 + count(*), 'ada', ?1, '', 1 FROM messages`, [type]);
+    }
+    file.run("INSERT INTO reactions VALUES ('standard', '👍', 'ada', 1)");
+    const event =
+      "INSERT INTO events (seq, id, type, envelope, created_at) VALUES (?, ?, 'message.created', ?, ?)";
+    file.run(event, [7, "event-7", envelope, at]);
+    file.run(event, [9, "event-9", envelope, at]);
+    file.run("INSERT INTO jobs (subscription_id, event_id, attempts, due_at) VALUES ('ci', 'event-7', 2, 5)");
+    const attempt = `INSERT INTO attempts (id, subscription_id, event_id, event_type, succeeded, is_replay, duration_ms, created_at)
+      VALUES (?, 'ci', ?, 'message.created', 0, 0, 1, 1)`;
+    for (const id of ["event-7", "event-9"]) file.run(attempt, [`of ${id}`, id]);
+    file.run("DELETE FROM events WHERE seq = 9");
+  }
+
+  const database = openDatabase(path);
+  const job = selectJob(database.read, { subscriptionId: "ci", dueAt: 5, eventSeq: 7 });
+  expect(job).toMatchObject({ attempts: 2, eventId: "event-7", eventType: "message.created", envelope });
+  expect(await selectEvent(database.read, 7)).toEqual({ type: "message.created", envelope });
+  const added = { id: "event-10", type: "message.created", data: "{}", createdAt: at } as const;
+  expect(await database.write((tx) => insertEvent(tx, added))).toBe(10);
+  await database.close();
+
+  using file = new SqliteFile(path, { readonly: true });
+  const all = (sql: string) => file.query(sql).values();
+  expect(all("SELECT id, event_seq FROM attempts ORDER BY seq")).toEqual([
+    ["of event-7", 7],
+    ["of event-9", null],
+  ]);
+  expect(all("SELECT type FROM messages ORDER BY position").flat()).toEqual([
+    "standard",
+    "member_joined",
+    "member_left",
+    "poll",
+  ]);
+  expect(all("PRAGMA integrity_check")).toEqual([["ok"]]);
+  expect(all("PRAGMA foreign_key_check")).toEqual([]);
+});
+
+test("a message of a type that there is not is refused by the database itself", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  await openDatabase(path).close();
+  using file = new SqliteFile(path);
+  const insert = `INSERT INTO messages (id, channel_id, position, author_id, type, body, created_at)
+    VALUES ('m', 'c', 1, 'a', ?, '', 1)`;
+  expect(() => file.run(insert, ["announcement"])).toThrow("CHECK constraint failed");
+  expect(() => file.run(insert, ["standard"])).not.toThrow();
+});
