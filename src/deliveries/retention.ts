@@ -28,6 +28,7 @@ export class Retention {
   readonly #days: number;
   readonly #log: Log;
   #isStopped = false;
+  #endRest: () => void = () => {};
   #timer: Timer | undefined;
   #run: Promise<void> = Promise.resolve();
 
@@ -43,9 +44,10 @@ export class Retention {
     this.#timer = setTimeout(() => this.start(), dayMs);
   }
 
-  /** Ends after the write under way. */
+  /** Ends after the write under way, and does not wait for the end of a rest. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#endRest();
     clearTimeout(this.#timer);
     await this.#run;
   }
@@ -145,8 +147,18 @@ export class Retention {
   async #paced<Result>(step: () => Promise<Result>): Promise<Result> {
     const startedAt = performance.now();
     const result = await step();
-    await Bun.sleep((performance.now() - startedAt) * restFactor);
+    if (!this.#isStopped) await this.#rest((performance.now() - startedAt) * restFactor);
     return result;
+  }
+
+  #rest(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#endRest = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
   }
 }
 

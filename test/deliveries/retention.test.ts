@@ -4,6 +4,7 @@ import { Retention } from "../../src/deliveries/retention.ts";
 import { insertEvent, selectEventSeqs } from "../../src/events/store.ts";
 import { enqueue, hastenJobs } from "../../src/jobs/store.ts";
 import { createLog } from "../../src/log.ts";
+import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
 
@@ -40,6 +41,29 @@ test("of a thousand events those that wait for somebody stay, and no others", as
   await queue(database, second, even.slice(250));
   await new Retention(database, 30, createLog("silent")).sweep();
   expect(await left(database)).toEqual(even);
+});
+
+test("a stop does not wait for the rest between two steps", async () => {
+  using folder = temporaryFolder();
+  await using workspace = openWorkspace(folder.path);
+  const { database } = workspace;
+  await addEvents(database, 1_000);
+  // A step that takes so long is followed by a rest of several seconds.
+  const slow: Database = {
+    ...database,
+    write: async (change) => {
+      await Bun.sleep(500);
+      return await database.write(change);
+    },
+  };
+  const retention = new Retention(slow, 0, createLog("silent"));
+  retention.start();
+  await until("some are gone", async () => (await left(database)).length < 1_000);
+  const { promise: tooLate, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(() => resolve("the rest was waited for"), 2_000);
+  expect(await Promise.race([retention.stop(), tooLate])).toBeUndefined();
+  clearTimeout(timer);
+  expect((await left(database)).length).toBeGreaterThan(0);
 });
 
 test.each([3, 5, 7])(
