@@ -16,9 +16,9 @@ CREATE TABLE new_jobs (
   attempts        integer NOT NULL DEFAULT 0,
   PRIMARY KEY (subscription_id, due_at, event_seq)
 ) STRICT, WITHOUT ROWID;
-INSERT OR IGNORE INTO new_jobs (subscription_id, due_at, event_seq, attempts)
-  SELECT jobs.subscription_id, jobs.due_at, events.seq, jobs.attempts
-  FROM jobs JOIN events ON events.id = jobs.event_id;
+INSERT INTO new_jobs (subscription_id, due_at, event_seq, attempts)
+  SELECT jobs.subscription_id, min(jobs.due_at), events.seq, max(jobs.attempts)
+  FROM jobs JOIN events ON events.id = jobs.event_id GROUP BY jobs.subscription_id, events.seq;
 DROP TABLE jobs;
 ALTER TABLE new_jobs RENAME TO jobs;
 

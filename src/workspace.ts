@@ -3,11 +3,15 @@ import { join } from "node:path";
 import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
 import { type Database, openDatabase } from "./database/open.ts";
+import { holdServerLock } from "./database/server-lock.ts";
 import { DomainError } from "./errors.ts";
 import { signalWork } from "./jobs/signal.ts";
 import { createKeyFile } from "./secrets/key.ts";
 import { createTeam, listTeams, type Team } from "./teams/teams.ts";
 import { type Person, personResource } from "./users/users.ts";
+
+/** How long a process waits for another one that changes the tables at the same moment, in milliseconds. */
+const migrationWaitMs = 5_000;
 
 /**
  * Whether the data folder holds a workspace, which is one team at least: what an `init` that was refused leaves is none.
@@ -26,7 +30,8 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
 /**
  * Opens the workspace in the data folder, its tables brought up to what this binary needs.
  * @throws DomainError `not_found` when the folder holds none; `forbidden` when this login may not use it; `invalid`
- *   when its file is not a database; `data_too_new` when a newer binary has used it.
+ *   when its file is not a database; `data_too_new` when a newer binary has used it; `conflict` when an older one
+ *   serves it, whose tables would change under it.
  */
 export function openWorkspace(dataDir: string): Database {
   if (!existsSync(databaseFile(dataDir))) {
@@ -82,7 +87,9 @@ export async function initWorkspace(
 
 function open(dataDir: string): Database {
   try {
-    return openDatabase(databaseFile(dataDir));
+    return openDatabase(databaseFile(dataDir), {
+      holdToMigrate: () => holdServerLock(dataDir, migrationWaitMs),
+    });
   } catch (error) {
     throw explainDataError(error, dataDir);
   }

@@ -5,18 +5,22 @@ import { migrations as shipped } from "./migrations.ts";
 /**
  * Brings the tables up to what this binary needs: each missing migration in its own transaction, in order of name.
  * Two processes that start at once apply each one once, because the check is made under the write lock.
+ * Tables that are in use are changed only while `hold` keeps servers away: one of before would not know them any more.
  * Returns the names that were applied now.
- * @throws DomainError `data_too_new` when the data holds a migration that this binary does not know.
+ * @throws DomainError `data_too_new` when the data holds a migration that this binary does not know; what `hold` throws.
  */
-export function migrate(file: SqliteFile, migrations = shipped): string[] {
+export function migrate(file: SqliteFile, migrations = shipped, hold?: () => Disposable): string[] {
   file.run(
     "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at integer NOT NULL) STRICT",
   );
   const isApplied = file.query<{ name: string }, [string]>("SELECT name FROM migrations WHERE name = ?");
   refuseNewerData(file, migrations);
 
+  const missing = migrations.filter(({ name }) => !isApplied.get(name));
+  const isInUse = missing.length > 0 && missing.length < migrations.length;
+  using _held = isInUse ? hold?.() : undefined;
   const applied: string[] = [];
-  for (const { name, sql } of migrations) {
+  for (const { name, sql } of missing) {
     file
       .transaction(() => {
         if (isApplied.get(name)) return;

@@ -47,10 +47,13 @@ const logBytesMax = 32 + 1_000 * (24 + 4_096);
 
 /**
  * Opens the database file, creates it where it is missing, and applies the migrations that it lacks. `lockWaitMs` is how
- * long a write waits for one of another process to end.
- * @throws DomainError `data_too_new` when a newer binary has used it.
+ * long a write waits for one of another process to end; `holdToMigrate` keeps servers away while tables change.
+ * @throws DomainError `data_too_new` when a newer binary has used it; what `holdToMigrate` throws.
  */
-export function openDatabase(path: string, { lockWaitMs = 5_000 }: { lockWaitMs?: number } = {}): Database {
+export function openDatabase(
+  path: string,
+  { lockWaitMs = 5_000, holdToMigrate }: { lockWaitMs?: number; holdToMigrate?: () => Disposable } = {},
+): Database {
   const writer = new SqliteFile(path, { create: true, strict: true });
   try {
     // Before anything that takes a lock: whoever comes second waits instead of failing.
@@ -61,7 +64,7 @@ export function openDatabase(path: string, { lockWaitMs = 5_000 }: { lockWaitMs?
     writer.run("PRAGMA synchronous = FULL");
     writer.run("PRAGMA temp_store = MEMORY");
     writer.run(`PRAGMA journal_size_limit = ${logBytesMax}`);
-    migrate(writer);
+    migrate(writer, undefined, holdToMigrate);
     // After the migrations: rebuilding a table under foreign keys would delete its children.
     writer.run("PRAGMA foreign_keys = ON");
     // From here on the queue waits for the lock itself, without holding up what else goes on.

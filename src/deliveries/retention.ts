@@ -38,10 +38,13 @@ export class Retention {
     this.#log = log;
   }
 
-  /** Runs now and then every day. */
+  /** Runs now, and again a day after the end of each run. */
   start(): void {
-    this.#run = this.sweep().catch((error: unknown) => this.#log.error({ err: error }, "retention.failed"));
-    this.#timer = setTimeout(() => this.start(), dayMs);
+    this.#run = this.sweep()
+      .catch((error: unknown) => this.#log.error({ err: error }, "retention.failed"))
+      .then(() => {
+        if (!this.#isStopped) this.#timer = setTimeout(() => this.start(), dayMs);
+      });
   }
 
   /** Ends after the write under way, and does not wait for the end of a rest. */

@@ -4,7 +4,7 @@ import { DomainError } from "../errors.ts";
 import type { Subject } from "../subject.ts";
 import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
-import { jsonOf, readBytes } from "./json-body.ts";
+import { jsonOf, readBytes, unreadEncoding } from "./json-body.ts";
 import { type RateLimit, spend } from "./rate-limit.ts";
 
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
@@ -41,6 +41,8 @@ export function authentication(database: Database, rateLimit: RateLimit) {
           throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
         }
         const readInput = () => {
+          const unread = unreadEncoding(request.headers);
+          if (unread) return Promise.resolve(unread);
           const startedAt = performance.now();
           return readBytes(request).then((bytes) => {
             // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.

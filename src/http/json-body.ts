@@ -47,17 +47,20 @@ function throwBrokenOff(): never {
   throw new DomainError("bad_request", "The body breaks off.");
 }
 
+/** What stands for a body that is not even read, because of the encoding that its headers name. */
+export function unreadEncoding(headers: Headers): UnreadableBody | undefined {
+  const encoding = headers.get("content-encoding");
+  if (encoding === null || encoding.toLowerCase() === "identity") return undefined;
+  return new UnreadableBody(
+    new DomainError("unsupported_media_type", "Send the body as it is, without a Content-Encoding."),
+  );
+}
+
 /**
  * The JSON value of a body that came under these headers. One that cannot be read is returned as `UnreadableBody`,
  * because a refusal of the body comes after those of visibility and permission: `checkOf` throws it then.
  */
 export function jsonOf(headers: Headers, bytes: Uint8Array): unknown {
-  const encoding = headers.get("content-encoding");
-  if (encoding !== null && encoding.toLowerCase() !== "identity") {
-    return new UnreadableBody(
-      new DomainError("unsupported_media_type", "Send the body as it is, without a Content-Encoding."),
-    );
-  }
   const value = parseJson(bytes);
   if (value instanceof UnreadableBody || isJsonType(headers.get("content-type"))) return value;
   return new UnreadableBody(

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { holdServerLock } from "../../src/database/server-lock.ts";
 import { insertEvent, selectEvent } from "../../src/events/store.ts";
 import { selectJob } from "../../src/jobs/store.ts";
+import { openWorkspace } from "../../src/workspace.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const at = Date.UTC(2026, 10, 21, 12, 0, 0, 7);
@@ -69,6 +71,23 @@ test("what waited and what was logged before the queue went by numbers goes on, 
   expect(all("PRAGMA integrity_check")).toEqual([["ok"]]);
   expect(all("PRAGMA foreign_key_check")).toEqual([]);
 });
+
+test("tables do not change under a server of before: whoever comes with a newer version is told to stop it", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  using file = new SqliteFile(path, { create: true, strict: true });
+  migrate(file, migrations.slice(0, 4));
+  const applied = () => file.query("SELECT count(*) FROM migrations").values();
+  {
+    using _server = holdServerLock(folder.path);
+    expect(() => openWorkspace(folder.path)).toThrow(/is serving .* Stop it first/);
+    expect(applied()).toEqual([[4]]);
+  }
+  await openWorkspace(folder.path).close();
+  expect(applied()).toEqual([[migrations.length]]);
+  using _server = holdServerLock(folder.path);
+  await openWorkspace(folder.path).close();
+}, 20_000);
 
 test("a message of a type that there is not is refused by the database itself", async () => {
   using folder = temporaryFolder();

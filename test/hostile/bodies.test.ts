@@ -231,6 +231,9 @@ describe("the type of a body", () => {
     async (encoding) => {
       const body = Bun.gzipSync(JSON.stringify({ body: "hello" }));
       expect((await member.post(messages, body, { "content-encoding": encoding })).status).toBe(415);
+      // Its length is that of something else: it is not read.
+      const large = "x".repeat(2 * 1024 * 1024);
+      expect((await member.post(messages, large, { "content-encoding": encoding })).status).toBe(415);
     },
   );
 });
