@@ -41,7 +41,12 @@ test("what waited and what was logged before the queue went by numbers goes on, 
       "INSERT INTO events (seq, id, type, envelope, created_at) VALUES (?, ?, 'message.created', ?, ?)";
     file.run(event, [7, "event-7", envelope, at]);
     file.run(event, [9, "event-9", envelope, at]);
-    file.run("INSERT INTO jobs (subscription_id, event_id, attempts, due_at) VALUES ('ci', 'event-7', 2, 5)");
+    // The second should not be there, and must not keep the rest from being used.
+    for (const job of ["2, 5", "0, 6"]) {
+      file.run(
+        `INSERT INTO jobs (subscription_id, event_id, attempts, due_at) VALUES ('ci', 'event-7', ${job})`,
+      );
+    }
     const attempt = `INSERT INTO attempts (id, subscription_id, event_id, event_type, succeeded, is_replay, duration_ms, created_at)
       VALUES (?, 'ci', ?, 'message.created', 0, 0, 1, 1)`;
     for (const id of ["event-7", "event-9"]) file.run(attempt, [`of ${id}`, id]);
@@ -58,6 +63,7 @@ test("what waited and what was logged before the queue went by numbers goes on, 
 
   using file = new SqliteFile(path, { readonly: true });
   const all = (sql: string) => file.query(sql).values();
+  expect(all("SELECT subscription_id, due_at, event_seq, attempts FROM jobs")).toEqual([["ci", 5, 7, 2]]);
   expect(all("SELECT id, event_seq FROM attempts ORDER BY seq")).toEqual([
     ["of event-7", 7],
     ["of event-9", null],
