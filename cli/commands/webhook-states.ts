@@ -1,11 +1,17 @@
 import type { Command } from "commander";
 import { ping } from "../../src/deliveries/ping.ts";
 import { rotateSecret } from "../../src/subscriptions/secrets.ts";
-import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";
+import {
+  disableSubscription,
+  enableSubscription,
+  type Pending,
+  pendingOf,
+} from "../../src/subscriptions/status.ts";
 import { addCommand } from "../command.ts";
 import { parseDuration } from "../durations.ts";
 import type { Invocation } from "../invocation.ts";
 import { outgoing } from "../outgoing.ts";
+import { relativeTime } from "../relative-time.ts";
 import { chosenSubscription } from "../subscription-reference.ts";
 import { Unsuccessful } from "../unsuccessful.ts";
 
@@ -19,19 +25,23 @@ export function addWebhookStates(noun: Command, invocation: Invocation): void {
 
 function addEnable(noun: Command, invocation: Invocation): void {
   addCommand(noun, "enable [webhook]", {
-    summary: "Enable a subscription with a clean streak, and send what waited",
+    summary: "Enable a subscription with a clean streak; say what waits for it, and send that in order",
     examples: ["parley webhooks enable CI", "parley webhooks enable CI --discard-pending --yes"],
   })
     .option("--discard-pending", "drop what waited instead of sending it")
     .action(async (given: string | undefined, options: { discardPending?: true }) => {
       await invocation.inTeam(async (at) => {
-        const { id, name } = await chosenSubscription(invocation, at, given);
+        const { id, name, status } = await chosenSubscription(invocation, at, given);
         const discardPending = options.discardPending === true;
-        if (discardPending) await invocation.prompts.confirm(`Drop everything that waits for ${name}?`);
         const { database, team } = at;
+        const pending = await pendingOf(database.read, team.id, id);
+        if (discardPending)
+          await invocation.prompts.confirm(`Drop ${eventsOf(pending)} that wait for ${name}?`);
+        else if (status === "disabled" && pending.count > 0)
+          invocation.output.note(`${eventsOf(pending)} waited for ${name} and will be sent in order.`);
         const enabled = await enableSubscription(database, team.id, id, { discardPending }, invocation.actor);
         invocation.output.done({
-          data: enabled,
+          data: { ...enabled, pending },
           said: `The subscription ${name} is active${discardPending ? "; what waited is dropped" : ""}.`,
           brief: id,
           next: `parley deliveries list --webhook ${id} --follow`,
@@ -40,15 +50,21 @@ function addEnable(noun: Command, invocation: Invocation): void {
     });
 }
 
+/** "1,204 events (the oldest of 12m ago)" */
+function eventsOf({ count, since }: Pending): string {
+  const events = count === 1 ? "1 event" : `${count.toLocaleString("en")} events`;
+  return since === null ? events : `${events} (the oldest of ${relativeTime(since)})`;
+}
+
 function addDisable(noun: Command, invocation: Invocation): void {
   addCommand(noun, "disable [webhook]", {
-    summary: "Disable a subscription: nothing is sent, what waits is kept, new events pass it by",
+    summary: "Disable a subscription: nothing is sent until it is enabled, and its events wait",
     examples: ["parley webhooks disable CI --yes"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
       const { id, name } = await chosenSubscription(invocation, at, given);
       await invocation.prompts.confirm(
-        `Disable the subscription ${name}? What happens meanwhile is never sent to it.`,
+        `Disable the subscription ${name}? Its events wait until it is enabled again.`,
       );
       const disabled = await at.database.write((tx) =>
         disableSubscription(tx, at.team.id, id, invocation.actor),

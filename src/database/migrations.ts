@@ -3,6 +3,7 @@ import webhooks from "../../migrations/0002_webhooks.sql" with { type: "text" };
 import directory from "../../migrations/0003_directory.sql" with { type: "text" };
 import workspaceStamp from "../../migrations/0004_workspace_stamp.sql" with { type: "text" };
 import leanerWrites from "../../migrations/0005_leaner_writes.sql" with { type: "text" };
+import eventsWait from "../../migrations/0006_events_wait_while_disabled.sql" with { type: "text" };
 
 /** Every migration, in the order in which it is applied; the SQL is embedded in the binary. Shipped files never change. */
 export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
@@ -11,4 +12,5 @@ export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
   { name: "0003_directory", sql: directory },
   { name: "0004_workspace_stamp", sql: workspaceStamp },
   { name: "0005_leaner_writes", sql: leanerWrites },
+  { name: "0006_events_wait_while_disabled", sql: eventsWait },
 ];

@@ -1,10 +1,11 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { deleteEvents, selectEventSeqs, selectLastEventSeq } from "../events/store.ts";
-import { deleteJobs, endOfQueue, type JobKey, selectJobsBackwards } from "../jobs/store.ts";
+import { deleteJobs, deleteJobsBefore, endOfQueue, type JobKey, selectJobsBackwards } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import {
   deleteSubscriptions,
   selectDeletedSubscriptionIds,
+  selectDisabledSubscriptionIds,
   selectForgottenSubscriptionIds,
 } from "../subscriptions/store.ts";
 import { NumberSet, numbersMax } from "./number-set.ts";
@@ -19,7 +20,8 @@ const rowsPerStep = 200;
 const restFactor = 9;
 
 /**
- * Deletes what is past its time: what was left waiting for deleted subscriptions, attempts older than the given days,
+ * Deletes what is past its time: what was left waiting for deleted subscriptions, what waits for disabled ones and
+ * attempts older than the given days,
  * the events that no attempt and no job refers to any more, and the deleted subscriptions of which nothing tells any
  * more, with their secrets. 0 days keep every attempt, and with them what they refer to.
  */
@@ -57,7 +59,7 @@ export class Retention {
 
   /** One run over everything. */
   async sweep(now = Date.now()): Promise<void> {
-    const jobs = await this.#dropJobsOfDeleted();
+    const jobs = (await this.#dropJobsOfDeleted()) + (await this.#dropJobsOfDisabled(now));
     const attempts = this.#days === 0 ? 0 : await this.#dropAttempts(now - this.#days * dayMs);
     const events = await this.#dropEvents();
     // A day later nothing that was under way for one can still be written down.
@@ -69,6 +71,17 @@ export class Retention {
     let dropped = 0;
     for (const id of await selectDeletedSubscriptionIds(this.#database.read)) {
       dropped += await this.#repeat((tx) => deleteJobs(tx, id, rowsPerStep));
+    }
+    return dropped;
+  }
+
+  /** What waits for a disabled subscription waits for as long as attempts are kept. */
+  async #dropJobsOfDisabled(now: number): Promise<number> {
+    if (this.#days === 0) return 0;
+    const before = now - this.#days * dayMs;
+    let dropped = 0;
+    for (const id of await selectDisabledSubscriptionIds(this.#database.read)) {
+      dropped += await this.#repeat((tx) => deleteJobsBefore(tx, id, before, rowsPerStep));
     }
     return dropped;
   }

@@ -5,8 +5,8 @@ import type { Happening } from "./schemas.ts";
 import { insertEvent, selectWantingSubscriptions } from "./store.ts";
 
 /**
- * Records what happened in the channel and queues it for every active subscription that wants it, in the transaction
- * of the change itself: both are on disk or neither. What nobody wants is not kept. One event has one id, for every
+ * Records what happened in the channel and queues it for every subscription that wants it, in the transaction of the
+ * change itself: both are on disk or neither. For one that is disabled it waits. What nobody wants is not kept. One event has one id, for every
  * subscription, retry and replay (specification part 6).
  */
 export function emit(tx: Writing, channel: ChannelRow, happening: Happening): void {

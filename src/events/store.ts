@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, lte, max, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { change, prepared } from "../database/prepared.ts";
+import { change, prepared, query } from "../database/prepared.ts";
 import { remembered } from "../database/remembered.ts";
 import { events, subscriptionFilters } from "../database/schema.ts";
 import { envelopeOf } from "./envelope.ts";
@@ -23,7 +23,7 @@ const wanting = prepared((db) =>
 /** Longer lists are looked up each time: there can be many of them. */
 const rememberedIdsMax = 100;
 
-/** The active subscriptions that want events of the type in the channel. */
+/** The subscriptions that want events of the type in the channel, disabled ones too: what they miss waits for them. */
 export const selectWantingSubscriptions = remembered(
   (db, teamId: string, type: string, channelId: string): readonly string[] =>
     wanting(db)
@@ -73,6 +73,24 @@ export async function selectEventSeqs(
 export async function selectLastEventSeq(db: Reading): Promise<number> {
   const [row] = await db.select({ seq: max(events.seq) }).from(events);
   return row?.seq ?? 0;
+}
+
+const newest = query<{ createdAt: number }, []>(
+  "SELECT created_at AS createdAt FROM events ORDER BY seq DESC LIMIT 1",
+);
+
+/** When the newest event happened, in milliseconds since 1970; 0 where there is none. */
+export function selectNewestEventTime(db: Reading): number {
+  return newest(db).get()?.createdAt ?? 0;
+}
+
+const timeBySeq = query<{ createdAt: number }, [number]>(
+  "SELECT created_at AS createdAt FROM events WHERE seq = ?",
+);
+
+/** When the event happened, in milliseconds since 1970; null when it is gone. */
+export function selectEventTime(db: Reading, seq: number): number | null {
+  return timeBySeq(db).get(seq)?.createdAt ?? null;
 }
 
 export async function deleteEvents(tx: Writing, seqs: number[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { and, eq, gt, sql } from "drizzle-orm";
+import { and, eq, lt, sql, type SQL } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { change, query } from "../database/prepared.ts";
 import { envelopeOf, type StoredEvent } from "../events/envelope.ts";
@@ -31,7 +31,7 @@ export async function selectNextJobs(
   subscriptionId: string,
   limit: number,
 ): Promise<Array<{ dueAt: number; eventSeq: number }>> {
-  if (selectDestination(db, subscriptionId) === undefined) return [];
+  if (selectDestination(db, subscriptionId) === null) return [];
   return due(db).all(subscriptionId, limit);
 }
 
@@ -98,25 +98,67 @@ export function updateJob(
 
 /** Takes at most `limit` jobs of the subscription out of the queue; how many it took. */
 export async function deleteJobs(tx: Writing, subscriptionId: string, limit: number): Promise<number> {
-  const { subscriptionId: subscription, dueAt, eventSeq } = jobs;
-  const doomed = tx
-    .select({ subscription, dueAt, eventSeq })
-    .from(jobs)
-    .where(eq(subscription, subscriptionId))
-    .limit(limit);
+  return await deleteJobsWhere(tx, eq(jobs.subscriptionId, subscriptionId), limit);
+}
+
+/** Takes at most `limit` jobs of the subscription that were due before the time out of the queue; how many it took. */
+export async function deleteJobsBefore(
+  tx: Writing,
+  subscriptionId: string,
+  before: number,
+  limit: number,
+): Promise<number> {
+  return await deleteJobsWhere(
+    tx,
+    and(eq(jobs.subscriptionId, subscriptionId), lt(jobs.dueAt, before)),
+    limit,
+  );
+}
+
+async function deleteJobsWhere(tx: Writing, which: SQL | undefined, limit: number): Promise<number> {
+  const { subscriptionId, dueAt, eventSeq } = jobs;
+  const doomed = tx.select({ subscriptionId, dueAt, eventSeq }).from(jobs).where(which).limit(limit);
   const gone = await tx
     .delete(jobs)
-    .where(sql`(${subscription}, ${dueAt}, ${eventSeq}) in ${doomed}`)
+    .where(sql`(${subscriptionId}, ${dueAt}, ${eventSeq}) in ${doomed}`)
     .returning({ eventSeq });
   return gone.length;
 }
 
-/** Makes what waits for the subscription due now. */
-export async function hastenJobs(tx: Writing, subscriptionId: string, now: number): Promise<void> {
-  await tx
-    .update(jobs)
-    .set({ dueAt: now })
-    .where(and(eq(jobs.subscriptionId, subscriptionId), gt(jobs.dueAt, now)));
+const waiting = query<{ count: number; oldest: number | null }, [string]>(
+  "SELECT count(*) AS count, min(event_seq) AS oldest FROM jobs WHERE subscription_id = ?",
+);
+
+/** How many jobs wait for the subscription, and the number of the oldest event among them. Reads them all. */
+export function selectWaiting(db: Reading, subscriptionId: string): { count: number; oldest: number | null } {
+  return waiting(db).get(subscriptionId) ?? { count: 0, oldest: null };
+}
+
+/** A job, and when its event happened. */
+export type DatedJob = { dueAt: number; eventSeq: number; happenedAt: number };
+
+const dated = query<DatedJob, [string, number, number, number]>(
+  `SELECT jobs.due_at AS dueAt, jobs.event_seq AS eventSeq, events.created_at AS happenedAt
+   FROM jobs JOIN events ON events.seq = jobs.event_seq
+   WHERE jobs.subscription_id = cast(? AS text) AND (jobs.due_at, jobs.event_seq) > (?, ?)
+   ORDER BY jobs.due_at, jobs.event_seq LIMIT ?`,
+);
+
+/** The subscription's jobs after the given place in the queue, at most `limit`. */
+export function selectJobsAfter(
+  db: Reading,
+  subscriptionId: string,
+  after: { dueAt: number; eventSeq: number },
+  limit: number,
+): DatedJob[] {
+  return dated(db).all(subscriptionId, after.dueAt, after.eventSeq, limit);
+}
+
+const hasten = change<[number, ...KeyValues]>(`UPDATE jobs SET due_at = ? WHERE ${thisJob}`);
+
+/** Makes the job due since its event happened, which puts it in the order of the events. */
+export function hastenJob(tx: Writing, subscriptionId: string, job: DatedJob): void {
+  hasten(tx, job.happenedAt, subscriptionId, job.dueAt, job.eventSeq);
 }
 
 /** Where the queue ends: behind every job, because ids are hexadecimal. */

@@ -20,11 +20,11 @@ export function subscriptionResource(row: SubscriptionRow): WebhookSubscription 
 }
 
 /** The event types that the subscription asks for. */
-export function eventTypesOf(row: SubscriptionRow): WebhookEvent[] {
+function eventTypesOf(row: SubscriptionRow): WebhookEvent[] {
   return row.events.split(" ") as WebhookEvent[];
 }
 
 /** The channels that it is restricted to, or null. */
-export function channelIdsOf(row: SubscriptionRow): string[] | null {
+function channelIdsOf(row: SubscriptionRow): string[] | null {
   return row.channelIds === null ? null : (JSON.parse(row.channelIds) as string[]);
 }

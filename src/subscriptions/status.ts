@@ -1,16 +1,38 @@
-import type { Database, Writing } from "../database/open.ts";
-import { deleteJobs, hastenJobs } from "../jobs/store.ts";
-import { channelIdsOf, eventTypesOf, subscriptionResource } from "./resource.ts";
+import type { Database, Reading, Writing } from "../database/open.ts";
+import { selectEventTime } from "../events/store.ts";
+import { deleteJobs, hastenJob, selectJobsAfter, selectWaiting } from "../jobs/store.ts";
+import { timestamp } from "../timestamp.ts";
+import { subscriptionResource } from "./resource.ts";
 import type { WebhookSubscription } from "./schemas.ts";
-import { deleteFilters, insertFilters, type SubscriptionRow, updateSubscription } from "./store.ts";
+import { type SubscriptionRow, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 
-/** So many waiting jobs are dropped in one write, so that other writes wait a few milliseconds at most. */
-const jobsPerWrite = 1_000;
+/** So many waiting jobs are changed in one write, so that other writes wait a few milliseconds at most. */
+const jobsPerWrite = 200;
+
+/** After each such write it rests for so many times as long as that took: requests and deliveries come first. */
+const restFactor = 3;
+
+/** So many waiting jobs are looked at in one go. */
+const jobsPerLook = 1_000;
+
+/** What waits for a subscription: how many events, and when the oldest of them happened, null when none waits. */
+export type Pending = { count: number; since: string | null };
 
 /**
- * Makes the subscription active again with a clean streak. What waited while it was disabled is sent now, or dropped
- * with `discardPending`. An active one stays as it is, but for what is dropped.
+ * What waits for the subscription now. Reads all of it, so it is for commands and not for requests.
+ * @throws DomainError `not_found`.
+ */
+export async function pendingOf(db: Reading, teamId: string, id: string): Promise<Pending> {
+  const row = await getSubscription(db, teamId, id);
+  const { count, oldest } = selectWaiting(db, row.id);
+  return { count, since: timestamp(oldest === null ? null : selectEventTime(db, oldest)) };
+}
+
+/**
+ * Makes the subscription active again with a clean streak. What waited meanwhile is sent in the order in which it
+ * happened, or dropped with `discardPending`. An active one stays as it is, but for what is dropped. However much waits,
+ * no other write waits for long: it is made ready in steps before the subscription is active.
  * @throws DomainError `not_found`.
  */
 export async function enableSubscription(
@@ -21,18 +43,44 @@ export async function enableSubscription(
   actor: string,
 ): Promise<WebhookSubscription> {
   let mayWait = discardPending;
-  while (mayWait) mayWait = await database.write((tx) => discardSome(tx, teamId, id, actor));
+  while (mayWait) mayWait = await rested(() => database.write((tx) => discardSome(tx, teamId, id, actor)));
+  const { id: subscriptionId, status } = await getSubscription(database.read, teamId, id);
+  if (status === "disabled") await putInOrder(database, subscriptionId);
   return await database.write(async (tx) => {
     const row = await getSubscription(tx, teamId, id);
     if (row.status === "active") return subscriptionResource(row);
     const enabled = { status: "active", consecutiveFailures: 0, disabledAt: null } as const;
     await updateSubscription(tx, row.id, enabled);
-    await insertFilters(tx, row, eventTypesOf(row), channelIdsOf(row));
-    await hastenJobs(tx, row.id, Date.now());
     await recordSubscription(tx, row, "webhook.enabled", actor);
     tx.commit.woken.add(row.id);
     return subscriptionResource({ ...row, ...enabled });
   });
+}
+
+/** Makes every job due since its event happened: those that had failed and wait for another time too. */
+async function putInOrder(database: Database, subscriptionId: string): Promise<void> {
+  let place: { dueAt: number; eventSeq: number } | undefined = { dueAt: 0, eventSeq: 0 };
+  while (place) {
+    const page = selectJobsAfter(database.read, subscriptionId, place, jobsPerLook);
+    const late = page.filter(({ dueAt, happenedAt }) => dueAt > happenedAt);
+    for (let from = 0; from < late.length; from += jobsPerWrite) {
+      const some = late.slice(from, from + jobsPerWrite);
+      await rested(() =>
+        database.write((tx) => {
+          for (const job of some) hastenJob(tx, subscriptionId, job);
+        }),
+      );
+    }
+    place = page.at(-1);
+  }
+}
+
+/** Runs one step of many and rests after it. */
+async function rested<Result>(step: () => Promise<Result>): Promise<Result> {
+  const startedAt = performance.now();
+  const result = await step();
+  await Bun.sleep((performance.now() - startedAt) * restFactor);
+  return result;
 }
 
 /** Drops some of what waits for the subscription and records that in the same write; whether more may wait. */
@@ -44,7 +92,8 @@ async function discardSome(tx: Writing, teamId: string, id: string, actor: strin
 }
 
 /**
- * Disables the subscription: nothing is sent, new events pass it by, what waits is kept. A disabled one stays so.
+ * Disables the subscription: nothing is sent, and what it would be told waits until it is enabled, for as long as attempts
+ * are kept. A disabled one stays so.
  * @throws DomainError `not_found`.
  */
 export async function disableSubscription(
@@ -68,7 +117,6 @@ export async function disable(
 ): Promise<SubscriptionRow> {
   const disabled = { status: "disabled", disabledAt: Date.now() } as const;
   await updateSubscription(tx, row.id, disabled);
-  await deleteFilters(tx, row.id);
   await recordSubscription(tx, row, action, actor, details);
   return { ...row, ...disabled };
 }

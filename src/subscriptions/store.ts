@@ -1,6 +1,6 @@
 import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { change, prepared } from "../database/prepared.ts";
+import { change, prepared, query } from "../database/prepared.ts";
 import { remembered } from "../database/remembered.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
 import { writtenOnce } from "../database/written-once.ts";
@@ -44,15 +44,27 @@ const destination = prepared((db) =>
     .prepare(),
 );
 
-/** Where the subscription's deliveries go and what signs them; undefined while it is disabled or deleted. */
-export const selectDestination = remembered((db, id: string): Destination | undefined =>
-  destination(db).get({ id }),
+/** Where the subscription's deliveries go and what signs them; null while it is disabled or deleted. */
+export const selectDestination = remembered(
+  (db, id: string): Destination | null =>
+    // Null is remembered too: a disabled subscription is asked for with every event that waits for it.
+    destination(db).get({ id }) ?? null,
 );
 
 export type Destination = Pick<
   SubscriptionRow,
   "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil"
 >;
+
+const standing = query<{ failures: number; hasSucceeded: number }, [string]>(
+  `SELECT consecutive_failures AS failures, last_success_at IS NOT NULL AS hasSucceeded FROM subscriptions WHERE id = ?`,
+);
+
+/** How many of the subscription's attempts failed in a row, and whether one ever succeeded. */
+export function selectStanding(db: Reading, id: string): { failures: number; hasSucceeded: boolean } {
+  const { failures, hasSucceeded } = standing(db).get(id) ?? { failures: 0, hasSucceeded: 0 };
+  return { failures, hasSucceeded: hasSucceeded === 1 };
+}
 
 /** The team's subscriptions, newest first. */
 export async function selectSubscriptions(db: Reading, teamId: string): Promise<SubscriptionRow[]> {
@@ -88,6 +100,15 @@ export async function selectDeletedSubscriptionIds(db: Reading): Promise<string[
     .select({ id: subscriptions.id })
     .from(subscriptions)
     .where(and(isNotNull(subscriptions.deletedAt), hasJobs(db)));
+  return rows.map(({ id }) => id);
+}
+
+/** The subscriptions that are disabled and have something waiting. */
+export async function selectDisabledSubscriptionIds(db: Reading): Promise<string[]> {
+  const rows = await db
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(and(isNotNull(subscriptions.disabledAt), isNull(subscriptions.deletedAt), hasJobs(db)));
   return rows.map(({ id }) => id);
 }
 

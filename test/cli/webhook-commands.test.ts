@@ -139,7 +139,7 @@ test("a secret is rotated at once, or with an overlap in which both sign, and sh
   );
 });
 
-test("while it is disabled nothing is sent, enabling sends what waited at once, and deleting ends it", async () => {
+test("while it is disabled nothing is sent, enabling says what waited and sends it in order, and deleting ends it", async () => {
   await using receiver = startReceiver(statuses(500));
   const channel = await stage.channel();
   const made = await create("States", receiver.url, "--channel", channel.id);
@@ -147,7 +147,7 @@ test("while it is disabled nothing is sent, enabling sends what waited at once, 
   await receiver.received(1);
   const disabled = await json<WebhookSubscription>("webhooks", "disable", "States", "--yes");
   expect(disabled).toMatchObject({ id: made.id, status: "disabled", disabled_at: time });
-  await stage.post(channel, "passes by");
+  await stage.post(channel, "waits too");
   expect((await run(stage.dataDir, ["webhooks", "list"])).stdout).toMatch(/^States +disabled /m);
 
   receiver.answer = statuses(204);
@@ -157,8 +157,10 @@ test("while it is disabled nothing is sent, enabling sends what waited at once, 
     status: "active",
     consecutive_failures: 0,
     disabled_at: null,
+    pending: { count: 2, since: time },
   });
-  expect(envelopeOf(await receiver.nth(2)).data.body).toBe("waits");
+  const [, ...later] = await receiver.received(3);
+  expect(later.map((request) => envelopeOf(request).data.body)).toEqual(["waits", "waits too"]);
   await stage.drained(made);
 
   expect(await json<WebhookSubscription>("webhooks", "delete", "States", "--yes")).toMatchObject({
@@ -167,13 +169,31 @@ test("while it is disabled nothing is sent, enabling sends what waited at once, 
   });
   await stage.post(channel, "too late");
   expect((await run(stage.dataDir, ["webhooks", "show", made.id])).status).toBe(3);
-  expect(receiver.requests).toHaveLength(2);
+  expect(receiver.requests).toHaveLength(3);
   expect(await changesOf(made)).toEqual(
     ["created", "disabled", "enabled", "deleted"].map((verb) => ({
       action: `webhook.${verb}`,
       actor: cliActor,
     })),
   );
+});
+
+test("enabling tells a person how many events waited and since when, before they are sent", async () => {
+  await using receiver = startReceiver();
+  const channel = await stage.channel();
+  const made = await create("Told", receiver.url, "--channel", channel.id);
+  await json("webhooks", "disable", made.id, "--yes");
+  for (const body of ["one", "two", "three"]) await stage.post(channel, body);
+  const { stderr, stdout } = await run(stage.dataDir, ["webhooks", "enable", "Told"]);
+  expect(stderr).toMatch(
+    /^3 events \(the oldest of just now\) waited for Told and will be sent in order\.$/m,
+  );
+  expect(stdout).toContain("The subscription Told is active.");
+  expect((await receiver.received(3)).map((request) => envelopeOf(request).data.body)).toEqual([
+    "one",
+    "two",
+    "three",
+  ]);
 });
 
 test("what waited is dropped where that is asked for", async () => {

@@ -105,3 +105,33 @@ test("a message of a type that there is not is refused by the database itself", 
   expect(() => file.run(insert, ["announcement"])).toThrow("CHECK constraint failed");
   expect(() => file.run(insert, ["standard"])).not.toThrow();
 });
+
+test("a subscription that was disabled before its events waited for it has them wait from now on", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  {
+    using file = new SqliteFile(path, { create: true, strict: true });
+    migrate(
+      file,
+      migrations.filter(({ name }) => name < "0006"),
+    );
+    const insert = `INSERT INTO subscriptions (id, team_id, name, url, events, channel_ids, status, secret, deleted_at, created_at)
+      VALUES (?, 'team', 'CI', 'https://ci.example/', 'message.created reaction.added', ?, ?, x'00', ?, 1)`;
+    file.run(insert, ["everywhere", null, "disabled", null]);
+    file.run(insert, ["somewhere", '["here","there"]', "disabled", null]);
+    file.run(insert, ["deleted", null, "disabled", 1]);
+  }
+  await openDatabase(path).close();
+  using file = new SqliteFile(path, { readonly: true });
+  const filters = file
+    .query("SELECT subscription_id, event_type, channel_id FROM subscription_filters")
+    .values();
+  expect(filters.map((filter) => filter.join(" ")).toSorted()).toEqual([
+    "everywhere message.created ",
+    "everywhere reaction.added ",
+    "somewhere message.created here",
+    "somewhere message.created there",
+    "somewhere reaction.added here",
+    "somewhere reaction.added there",
+  ]);
+});

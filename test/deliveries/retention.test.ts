@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Database } from "../../src/database/open.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { insertEvent, selectEventSeqs } from "../../src/events/store.ts";
-import { enqueue, hastenJobs } from "../../src/jobs/store.ts";
+import { enqueue, hastenJob, selectJobsAfter } from "../../src/jobs/store.ts";
 import { createLog } from "../../src/log.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -80,7 +80,12 @@ test.each([3, 5, 7])(
     const enabledMeanwhile: Database = {
       ...database,
       get read() {
-        if (++looks === nth) void database.write((tx) => hastenJobs(tx, subscriptionId, Date.now()));
+        if (++looks === nth) {
+          void database.write((tx) => {
+            const all = selectJobsAfter(tx, subscriptionId, { dueAt: 0, eventSeq: 0 }, seqs.length);
+            for (const job of all) hastenJob(tx, subscriptionId, job);
+          });
+        }
         return database.read;
       },
     };

@@ -100,14 +100,15 @@ describe("an event goes to the subscriptions that want it", () => {
     expect(await bodiesAt(listener)).toEqual(["after"]);
   });
 
-  test("and to none that is disabled: what happens then is not made up for later", async () => {
+  test("and, after it was enabled, to one that was disabled meanwhile", async () => {
     const channel = await stage.channel();
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
     await stage.disable(listener.subscription);
     await stage.post(channel, "meanwhile");
+    expect([stage.queued(listener.subscription), listener.receiver.requests]).toEqual([1, []]);
     await stage.enable(listener.subscription);
     await stage.post(channel, "afterwards");
-    expect(await bodiesAt(listener)).toEqual(["afterwards"]);
+    expect(await bodiesAt(listener)).toEqual(["afterwards", "meanwhile"]);
   });
 
   test("and to none that is deleted", async () => {
