@@ -2,6 +2,7 @@ import type { Config } from "./config.ts";
 import type { Database } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import type { AddressGuard } from "./deliveries/address-guard.ts";
+import { placesFor, requestsMax } from "./deliveries/places.ts";
 import { Retention } from "./deliveries/retention.ts";
 import { Worker } from "./deliveries/worker.ts";
 import { application } from "./http/application.ts";
@@ -120,6 +121,7 @@ function prepareDeliveries({ config, dataDir, database, log, vault, guard, ca }:
       backoffBaseMs: config.webhooksBackoffBase * 1000,
       disableAfter: config.webhooksDisableAfter,
     },
+    places: placesFor(requestsMax),
   });
   const stopWatching = watchForWork(dataDir, () => void worker.wakeAll());
   return {

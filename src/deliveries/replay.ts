@@ -16,7 +16,8 @@ import { insertAttempt, selectAttempt } from "./store.ts";
  * secret, also to a disabled subscription. The streak of failures stays as it is; the new attempt is logged as a replay
  * and audited (specification part 6, rule 5). Returns the new attempt.
  * @throws DomainError `not_found` for an attempt that is not in the team's log or whose subscription is deleted;
- *   `conflict` when its payload is no longer stored; `key_missing` when it cannot be signed.
+ *   `conflict` when its payload is no longer stored; `key_missing` when it cannot be signed; `busy` when this
+ *   machine had nothing left to send it with.
  */
 export async function replay(
   { database, vault, outgoing }: { database: Database; vault: Vault; outgoing: Outgoing },
@@ -41,6 +42,12 @@ export async function replay(
   const secrets = signingSecrets(vault, subscription, Date.now());
   const notice = { id: eventId, type: event.type, envelope: event.envelope };
   const outcome = await attempt(outgoing, subscription.url, prepare(notice, secrets, Date.now()));
+  if (outcome.kind === "own_fault") {
+    throw new DomainError(
+      "busy",
+      `The delivery was not sent again: ${outcome.error}. Try again in a moment.`,
+    );
+  }
 
   const sent = { eventSeq, eventId, eventType: event.type, subscriptionId: subscription.id };
   const row = { id: Bun.randomUUIDv7(), ...logged(sent, outcome, Date.now()), isReplay: true };

@@ -26,7 +26,9 @@ export type OutgoingPost = {
 export type SendOutcome =
   | { kind: "answered"; status: number; retryAfter: string | null; excerpt: Uint8Array }
   | { kind: "timed_out" }
-  | { kind: "unreachable"; error: string };
+  | { kind: "unreachable"; error: string }
+  /** The system had nothing left to connect with: the receiver has nothing to do with it. */
+  | { kind: "own_fault"; error: string };
 
 const connections = new KeptConnections();
 
@@ -46,9 +48,7 @@ export async function send(post: OutgoingPost): Promise<SendOutcome> {
   const timer = setTimeout(() => atDeadline(), post.timeoutMs);
   try {
     const sent = await postToFirst(post, headers, giveUp.signal);
-    if (typeof sent === "string") {
-      return giveUp.signal.aborted ? { kind: "timed_out" } : { kind: "unreachable", error: sent };
-    }
+    if ("error" in sent) return giveUp.signal.aborted ? { kind: "timed_out" } : sent;
     const { answer, connection } = sent;
     const reader = answer.body?.getReader();
     let isCut = false;
@@ -74,12 +74,15 @@ export async function send(post: OutgoingPost): Promise<SendOutcome> {
 /** The answer, whose body is still to come, and over https the connection that it came over. */
 type Sent = { answer: Response; connection?: Connection };
 
-/** The first answer that comes from the addresses in their order, or in fixed words why there is none. */
+/** Why there is no answer, in fixed words. */
+type Unsent = { kind: "unreachable" | "own_fault"; error: string };
+
+/** The first answer that comes from the addresses in their order, or why there is none. */
 async function postToFirst(
   post: OutgoingPost,
   headers: Headers,
   signal: AbortSignal,
-): Promise<Sent | string> {
+): Promise<Sent | Unsent> {
   let error = "no address to connect to";
   for (const address of post.addresses) {
     try {
@@ -88,15 +91,24 @@ async function postToFirst(
       // Bun passes on any three digits. Interim answers were passed over before, so this is none at all.
       if (sent.connection) connections.close(sent.connection);
       await sent.answer.body?.cancel();
-      return malformedAnswer;
+      return { kind: "unreachable", error: malformedAnswer };
     } catch (failure) {
       const code = codeOf(failure);
+      const lack = lackOf(code, address);
+      if (lack !== undefined) return { kind: "own_fault", error: lack };
       error = connectErrors.get(code) ?? errors.get(code) ?? "connection failed";
       // After the connection stood, the receiver may have the delivery: another address would be a second one.
-      if (signal.aborted || !connectErrors.has(code)) return error;
+      if (signal.aborted || !connectErrors.has(code)) break;
     }
   }
-  return error;
+  return { kind: "unreachable", error };
+}
+
+/** What the system had none of, where that is why there was no connection. */
+function lackOf(code: string, address: string): string | undefined {
+  // To an IPv6 address it says that this machine has none of its own, and then never will.
+  if (code === "EADDRNOTAVAIL") return isIPv6(address) ? undefined : "no local port was left on this server";
+  return lacks.get(code);
 }
 
 async function postTo(
@@ -208,6 +220,17 @@ type BodyReader = { read(): Promise<{ done: boolean; value?: Uint8Array }>; canc
 function codeOf(failure: unknown): string {
   return failure instanceof Error && "code" in failure ? String(failure.code) : "";
 }
+
+export const noDescriptor = "no file descriptor was left on this server";
+const noMemory = "no memory was left on this server";
+
+/** Of our own, so that nothing was sent. */
+const lacks = new Map([
+  ["EMFILE", noDescriptor],
+  ["ENFILE", noDescriptor],
+  ["ENOBUFS", noMemory],
+  ["ENOMEM", noMemory],
+]);
 
 const malformedAnswer = "malformed HTTP answer";
 const untrusted = "TLS certificate not trusted";

@@ -14,8 +14,22 @@ export type RetryRules = {
   disableAfter: number;
 };
 
-/** What the attempt led to. */
-export type Settled = { attemptId: string; nextAttemptAt: number | undefined; isDisabled: boolean };
+/** What the attempt led to: `failures` is the subscription's streak after it. */
+export type Settled = {
+  attemptId: string;
+  nextAttemptAt: number | undefined;
+  isDisabled: boolean;
+  failures: number;
+};
+
+/** When an attempt ended, in milliseconds since 1970, and how it counts. */
+export type Ending = {
+  now: number;
+  /** How far the clock that jobs are due by is ahead, in milliseconds. */
+  aheadMs: number;
+  /** Whether a failure lengthens the streak. */
+  isCounted: boolean;
+};
 
 /**
  * Writes down how an attempt at a job ended, all in one write: the log, the subscription's streak, and what becomes of
@@ -26,7 +40,7 @@ export async function settle(
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
-  now = Date.now(),
+  { now, aheadMs, isCounted }: Ending = { now: Date.now(), aheadMs: 0, isCounted: true },
 ): Promise<Settled> {
   const attemptId = Bun.randomUUIDv7();
   insertAttempt(tx, { id: attemptId, ...logged(job, outcome, now), isReplay: false });
@@ -35,10 +49,10 @@ export async function settle(
   if (outcome.kind === "succeeded") {
     updateOnSuccess(tx, job.subscriptionId, now);
     if (isQueued) deleteJob(tx, job);
-    return { attemptId, nextAttemptAt: undefined, isDisabled: false };
+    return { attemptId, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
   }
 
-  const subscription = await updateOnFailure(tx, job.subscriptionId);
+  const subscription = isCounted ? await updateOnFailure(tx, job.subscriptionId) : undefined;
   const isDisabled =
     subscription?.status === "active" &&
     subscription.deletedAt === null &&
@@ -59,8 +73,13 @@ export async function settle(
     baseMs: rules.backoffBaseMs,
   });
   if (isQueued && next === undefined) deleteJob(tx, job);
-  if (isQueued && next !== undefined) updateJob(tx, job, job.attempts + 1, next);
-  return { attemptId, nextAttemptAt: next, isDisabled };
+  if (isQueued && next !== undefined) updateJob(tx, job, job.attempts + 1, next + aheadMs);
+  return {
+    attemptId,
+    nextAttemptAt: next,
+    isDisabled,
+    failures: subscription?.consecutiveFailures ?? 0,
+  };
 }
 
 /** The row of the delivery log, but for its id and whether it is a replay. */

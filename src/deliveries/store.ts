@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
-import { change, prepared } from "../database/prepared.ts";
+import { change, prepared, query } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
 
 export type AttemptRow = typeof attempts.$inferSelect;
@@ -85,6 +85,13 @@ export async function selectAttempt(db: Reading, teamId: string, id: string) {
     .innerJoin(subscriptions, eq(subscriptions.id, attempts.subscriptionId))
     .where(and(eq(attempts.id, id), eq(subscriptions.teamId, teamId)));
   return row;
+}
+
+const newestTime = query<{ at: number | null }, []>("SELECT max(created_at) AS at FROM attempts");
+
+/** The latest time that an attempt was logged with, in milliseconds since 1970; 0 where there is none. */
+export function selectNewestAttemptTime(db: Reading): number {
+  return newestTime(db).get()?.at ?? 0;
 }
 
 /** Deletes at most `limit` attempts from before the time; how many it did. */

@@ -7,11 +7,13 @@ import { signingSecrets } from "../subscriptions/secrets.ts";
 import {
   type Destination,
   selectDestination,
+  selectStanding,
   selectSubscriptionIdsWithWork,
 } from "../subscriptions/store.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
-import { Lanes } from "./lanes.ts";
+import { type Ended, Lanes, type Places } from "./lanes.ts";
 import { prepare } from "./prepare.ts";
+import { QueueClock } from "./queue-clock.ts";
 import { type RetryRules, settle } from "./settle.ts";
 
 /** How long to wait after a fault of our own, a full disk for one, before the same is tried again, in milliseconds. */
@@ -31,12 +33,20 @@ export class Worker {
   readonly #outgoing: Outgoing;
   readonly #rules: RetryRules;
   readonly #log: Log;
+  readonly #clock: QueueClock;
   readonly #lanes: Lanes;
   /** The subscriptions whose secret cannot be read: they stay active, what is for them waits. */
   readonly #unreadable = new Set<string>();
   #isStopped = false;
 
-  constructor(parts: { database: Database; vault: Vault; outgoing: Outgoing; rules: RetryRules; log: Log }) {
+  constructor(parts: {
+    database: Database;
+    vault: Vault;
+    outgoing: Outgoing;
+    rules: RetryRules;
+    places: Places;
+    log: Log;
+  }) {
     this.#database = parts.database;
     this.#vault = parts.vault;
     this.#outgoing = parts.outgoing;
@@ -46,7 +56,17 @@ export class Worker {
       this.#unreadable.has(subscriptionId)
         ? []
         : await selectNextJobs(this.#database.read, subscriptionId, limit);
-    this.#lanes = new Lanes({ nextJobs, work: (job) => this.#work(job) }, this.#log);
+    this.#clock = new QueueClock(parts.database.read);
+    this.#lanes = new Lanes(
+      {
+        now: () => this.#clock.now(),
+        nextJobs,
+        standing: (subscriptionId) => selectStanding(this.#database.read, subscriptionId),
+        work: (job, countFailure) => this.#work(job, countFailure),
+      },
+      this.#log,
+      { places: parts.places, backoffBaseMs: parts.rules.backoffBaseMs },
+    );
     parts.database.onWork((subscriptionIds) => this.#lanes.wake(subscriptionIds));
   }
 
@@ -68,21 +88,34 @@ export class Worker {
   }
 
   /** One attempt at one job, unless it is gone or its subscription disabled or deleted by now. */
-  async #work(key: JobKey): Promise<void> {
+  async #work(key: JobKey, countFailure: () => boolean): Promise<Ended | undefined> {
     const job = selectJob(this.#database.read, key);
     const destination = job && selectDestination(this.#database.read, job.subscriptionId);
-    if (destination) await this.#attempt(job, destination);
+    if (destination) return await this.#attempt(job, destination, countFailure);
+    return undefined;
   }
 
-  async #attempt(job: QueuedJob, destination: Destination): Promise<void> {
+  async #attempt(
+    job: QueuedJob,
+    destination: Destination,
+    countFailure: () => boolean,
+  ): Promise<Ended | undefined> {
     const secrets = this.#secretsOf(destination);
-    if (!secrets) return;
+    if (!secrets) return undefined;
     const notice = { id: job.eventId, type: job.eventType, envelope: job.envelope };
     const outcome = await attempt(this.#outgoing, destination.url, prepare(notice, secrets, Date.now()));
-    const endedAt = Date.now();
+    const { kind, durationMs } = outcome;
+    if (kind === "own_fault") {
+      const { error: reason } = outcome;
+      this.#log.warn({ webhook: destination.id, event: job.eventId, reason }, "delivery.put_off");
+      return { kind };
+    }
+    const isCounted = kind !== "succeeded" && countFailure();
+    const now = Date.now();
+    const ending = { now, aheadMs: this.#clock.now() - now, isCounted };
     // The receiver has it: what cannot be written down yet must not be a reason to send it again.
     const settled = await this.#untilDone({ event: job.eventId }, () =>
-      this.#database.write((tx) => settle(tx, job, outcome, this.#rules, endedAt)),
+      this.#database.write((tx) => settle(tx, job, outcome, this.#rules, ending)),
     );
     this.#log.info(
       {
@@ -91,16 +124,19 @@ export class Worker {
         event: job.eventId,
         event_type: job.eventType,
         attempt: job.attempts + 1,
-        outcome: outcome.kind,
+        outcome: kind,
         status: outcome.status ?? undefined,
         error: outcome.error ?? undefined,
         detail: outcome.detail ?? undefined,
-        duration_ms: outcome.durationMs,
+        duration_ms: durationMs,
         next_attempt_at: settled.nextAttemptAt,
         disabled: settled.isDisabled,
       },
       "delivery.attempted",
     );
+    return kind === "succeeded"
+      ? { kind, durationMs }
+      : { kind: "failed", durationMs, isCounted, failures: settled.failures };
   }
 
   /**

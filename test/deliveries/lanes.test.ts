@@ -8,6 +8,7 @@ const names = (count: number, prefix = "s") =>
 describe("turns", () => {
   test("go round: each subscription has one job sent before any has its second", async () => {
     const queue = new MemoryQueue();
+    await queue.prove("a", "b", "c");
     for (const name of ["a", "b", "c"]) queue.add(name, 3);
     queue.lanes.wake(["a", "b", "c"]);
     await settled();
@@ -16,6 +17,7 @@ describe("turns", () => {
 
   test("take the jobs of a subscription in the order in which they are due", async () => {
     const queue = new MemoryQueue();
+    await queue.prove("a");
     const now = Date.now();
     const [late] = queue.add("a", 1, now - 10);
     const [first] = queue.add("a", 1, now - 1_000);
@@ -42,6 +44,7 @@ describe("turns", () => {
 describe("a subscription's share", () => {
   test("is 20 attempts at once while it is alone", async () => {
     const queue = new MemoryQueue();
+    await queue.prove("a");
     queue.add("a", 50);
     queue.lanes.wake(["a"]);
     await settled();
@@ -51,6 +54,7 @@ describe("a subscription's share", () => {
   test("shrinks as others ask, and what is under way is let finish", async () => {
     const queue = new MemoryQueue();
     const all = names(40);
+    await queue.prove(...all);
     for (const name of all) queue.add(name, 50);
     queue.lanes.wake(["s0"]);
     await settled();
@@ -69,6 +73,7 @@ describe("a subscription's share", () => {
   test("is never less than one, however many ask", async () => {
     const queue = new MemoryQueue();
     const all = names(230);
+    await queue.prove(...all);
     for (const name of all) queue.add(name, 2);
     queue.lanes.wake(all);
     await settled();
@@ -78,6 +83,7 @@ describe("a subscription's share", () => {
   test("is not taken up by one whose next job is due later", async () => {
     const queue = new MemoryQueue();
     const asleep = names(100, "asleep");
+    await queue.prove("a");
     for (const name of asleep) queue.add(name, 1, Date.now() + 3_600_000);
     queue.add("a", 50);
     queue.lanes.wake([...asleep, "a"]);
@@ -90,6 +96,7 @@ describe("a subscription's share", () => {
 describe("an endpoint that hangs", () => {
   test("delays nobody else", async () => {
     const queue = new MemoryQueue();
+    await queue.prove("hangs", "answers");
     queue.add("hangs", 1_000);
     queue.add("answers", 100);
     queue.lanes.wake(["hangs", "answers"]);
@@ -102,9 +109,10 @@ describe("an endpoint that hangs", () => {
     expect(queue.count("hangs")).toBe(20);
   });
 
-  test("delays nobody even when as many hang as fill all places between them", async () => {
+  test("delays nobody even when as many hang as fill all shared places between them", async () => {
     const queue = new MemoryQueue();
     const hanging = names(10, "hangs");
+    await queue.prove(...hanging, "answers");
     for (const name of hanging) queue.add(name, 100);
     queue.lanes.wake(hanging);
     await settled();
@@ -120,9 +128,10 @@ describe("an endpoint that hangs", () => {
     expect(queue.jobs.get("answers")).toEqual([]);
   });
 
-  test("sends no more than 240 requests at once with all of its kind, and those after them have their turn", async () => {
+  test("sends no more than 240 requests at once with all that answered before, and those after them have their turn", async () => {
     const queue = new MemoryQueue();
     const hanging = names(290, "hangs");
+    await queue.prove(...hanging);
     for (const name of hanging) queue.add(name, 1);
     queue.lanes.wake(hanging);
     await settled();
@@ -130,6 +139,53 @@ describe("an endpoint that hangs", () => {
     for (let ended = 0; ended < 50; ended++) queue.end(`hangs${ended}`);
     await settled();
     expect(new Set(queue.begun).size).toBe(290);
+  });
+
+  test("gives back the place among those that answer after a second, however long it goes on", async () => {
+    const queue = new MemoryQueue();
+    const hanging = names(290, "hangs");
+    await queue.prove(...hanging, "answers");
+    for (const name of hanging) queue.add(name, 1);
+    queue.add("answers", 1);
+    queue.lanes.wake([...hanging, "answers"]);
+    await settled();
+    expect([queue.underWay.size, queue.count("answers")]).toEqual([240, 0]);
+    await until("it has its turn", () => queue.count("answers") === 1);
+    expect(queue.underWay.size).toBe(291);
+    await queue.lanes.stop(0);
+  });
+
+  test("has no place among those that answer once it was slow, until it answers quickly", async () => {
+    const queue = new MemoryQueue();
+    const slow = names(300, "slow");
+    for (const name of slow) queue.add(name, 3);
+    await queue.prove("answers");
+    queue.lanes.wake(slow);
+    await settled();
+    for (const name of slow) {
+      while (queue.count(name) === 0) await settled();
+      queue.end(name, { durationMs: 5_000 });
+    }
+    await settled();
+    expect(slow.filter((name) => queue.count(name) === 1)).toHaveLength(300);
+    queue.add("answers", 20);
+    queue.lanes.wake(["answers"]);
+    await settled();
+    expect(queue.count("answers")).toBe(20);
+  });
+
+  test("takes up no more places than the process has descriptors for", async () => {
+    const queue = new MemoryQueue(16);
+    const hanging = names(100, "hangs");
+    for (const name of hanging) queue.add(name, 2);
+    queue.lanes.wake(hanging);
+    await settled();
+    for (const name of hanging) {
+      while (queue.count(name) === 0) await settled();
+      queue.end(name, { durationMs: 5_000 });
+    }
+    await settled();
+    expect(queue.underWay.size).toBeLessThanOrEqual(16);
   });
 });
 
@@ -185,6 +241,7 @@ describe("a wake", () => {
 
   test("while its jobs are under way sends none of them a second time", async () => {
     const queue = new MemoryQueue();
+    await queue.prove("a");
     queue.add("a", 3);
     for (let wakes = 0; wakes < 5; wakes++) {
       queue.lanes.wake(["a", "a"]);
@@ -199,6 +256,7 @@ describe("a wake", () => {
     queue.lanes.wake(idle);
     await settled();
     expect([...queue.asked.values()]).toEqual(idle.map(() => 1));
+    await queue.prove("a");
     queue.add("a", 50);
     queue.lanes.wake(["a"]);
     await settled();
@@ -209,6 +267,7 @@ describe("a wake", () => {
 describe("jobs that were dropped after they had been fetched", () => {
   test("do not hide the new ones behind them", async () => {
     const queue = new MemoryQueue();
+    await queue.prove("a");
     const [first, ...others] = queue.add("a", 30);
     queue.lanes.wake(["a"]);
     await settled();

@@ -1,8 +1,15 @@
 import { expect } from "bun:test";
-import { Lanes, type Queue } from "../../src/deliveries/lanes.ts";
+import { type Ended, Lanes, type Queue } from "../../src/deliveries/lanes.ts";
+import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import { createLog } from "../../src/log.ts";
 
+/** How an attempt ends. */
+export type Ending = { hasFailed?: boolean; durationMs?: number };
+
 type QueuedJob = { eventSeq: number; dueAt: number };
+
+/** What the pace of failing subscriptions is measured in, in milliseconds. */
+export const backoffBaseMs = 400;
 
 /** A queue in memory. An attempt lasts until the test ends it; then its job leaves the queue. */
 export class MemoryQueue implements Queue {
@@ -11,14 +18,45 @@ export class MemoryQueue implements Queue {
   readonly begun: string[] = [];
   readonly underWay = new Map<
     number,
-    { subscription: string; end: () => void; fail: (error: Error) => void }
+    { subscription: string; end: (how?: Ending) => void; fail: (error: Error) => void }
   >();
+  /** Each subscription's failures in a row. */
+  readonly failures = new Map<string, number>();
   /** How often each subscription's jobs were asked for. */
   readonly asked = new Map<string, number>();
   /** Called in the middle of a look at the queue, when what it will find is settled already. */
   onLook: (subscription: string) => void = () => {};
-  readonly lanes = new Lanes(this, createLog("silent"));
+  readonly lanes: Lanes;
   #lastSeq = 0;
+
+  /** With places for so many attempts at once, over all. */
+  constructor(atOnce = requestsMax) {
+    this.lanes = new Lanes(this, createLog("silent"), { places: placesFor(atOnce), backoffBaseMs });
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  standing(subscription: string): { failures: number; hasSucceeded: boolean } {
+    return { failures: this.failures.get(subscription) ?? 0, hasSucceeded: false };
+  }
+
+  /** Has each of the subscriptions answer quickly until it may have its whole share. */
+  async prove(...subscriptions: string[]): Promise<void> {
+    for (let doublings = 0; doublings < 5; doublings++) {
+      for (const subscription of subscriptions) this.add(subscription);
+      this.lanes.wake(subscriptions);
+      await settled();
+      for (const subscription of subscriptions) {
+        while (this.count(subscription) === 0) await settled();
+        this.end(subscription);
+      }
+      await settled();
+    }
+    this.begun.length = 0;
+    this.asked.clear();
+  }
 
   /** Queues jobs for the subscription that are due at once, or at the time given. Returns their numbers. */
   add(subscription: string, count = 1, dueAt = 0): number[] {
@@ -35,17 +73,25 @@ export class MemoryQueue implements Queue {
     return found;
   }
 
-  async work({ eventSeq }: { eventSeq: number }): Promise<void> {
+  async work({ eventSeq }: { eventSeq: number }, countFailure: () => boolean): Promise<Ended | undefined> {
     const subscription = this.subscriptionOf(eventSeq);
     // Dropped since it was fetched.
-    if (subscription === undefined) return;
+    if (subscription === undefined) return undefined;
     expect(this.underWay.has(eventSeq), "the same job is under way twice").toBe(false);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = Promise.withResolvers<Ending>();
     this.begun.push(subscription);
-    this.underWay.set(eventSeq, { subscription, end: resolve, fail: reject });
+    this.underWay.set(eventSeq, { subscription, end: (how = {}) => resolve(how), fail: reject });
     try {
-      await promise;
+      const { hasFailed = false, durationMs = 0 } = await promise;
       this.drop(eventSeq);
+      if (!hasFailed) {
+        this.failures.delete(subscription);
+        return { kind: "succeeded", durationMs };
+      }
+      const isCounted = countFailure();
+      const failures = (this.failures.get(subscription) ?? 0) + (isCounted ? 1 : 0);
+      this.failures.set(subscription, failures);
+      return { kind: "failed", durationMs, isCounted, failures };
     } finally {
       this.underWay.delete(eventSeq);
     }
@@ -71,11 +117,11 @@ export class MemoryQueue implements Queue {
     return [...this.underWay.values()].filter((attempt) => attempt.subscription === subscription).length;
   }
 
-  /** Ends the oldest attempt that is under way for the subscription. */
-  end(subscription: string): void {
+  /** Ends the oldest attempt that is under way for the subscription, as a quick success unless told otherwise. */
+  end(subscription: string, how?: Ending): void {
     const attempt = [...this.underWay.values()].find((each) => each.subscription === subscription);
     if (!attempt) throw new Error(`nothing is under way for ${subscription}`);
-    attempt.end();
+    attempt.end(how);
   }
 }
 

@@ -13,15 +13,18 @@ describe("after a crash", () => {
   test("what was under way goes out within a second of the next start", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "60" });
     const channel = await stage.channel();
-    await using listener = await stage.listen({ channel_ids: [channel.id] }, hang);
-    const { receiver } = listener;
+    await using listener = await stage.listen({ channel_ids: [channel.id] });
+    const { receiver, subscription } = listener;
+    await stage.prove(channel, subscription);
+    const proved = receiver.requests.length;
+    receiver.answer = hang;
     for (let count = 0; count < 30; count++) await stage.post(channel, `message ${count}`);
-    await receiver.received(20);
+    await receiver.received(proved + 20);
     await stage.server.kill9();
 
     receiver.answer = statuses(204);
     await stage.server.start();
-    const delivered = (await listener.delivered()).slice(20);
+    const delivered = (await listener.delivered()).slice(proved + 20);
     expect(delivered.map(({ data }) => String(data.body)).toSorted()).toEqual(
       Array.from({ length: 30 }, (_, count) => `message ${count}`).toSorted(),
     );

@@ -12,13 +12,16 @@ describe("a server that is told to stop", () => {
     await using stage = await startWebhookStage();
     const channel = await stage.channel();
     const { promise: mayAnswer, resolve: letAnswer } = Promise.withResolvers<void>();
-    await using listener = await stage.listen({ channel_ids: [channel.id] }, async () => {
+    await using listener = await stage.listen({ channel_ids: [channel.id] });
+    const { receiver, subscription } = listener;
+    await stage.prove(channel, subscription);
+    const proved = receiver.requests.length;
+    receiver.answer = async () => {
       await mayAnswer;
       return new Response(null, { status: 204 });
-    });
-    const { receiver, subscription } = listener;
+    };
     for (let count = 0; count < 30; count++) await stage.post(channel, `message ${count}`);
-    await receiver.received(20);
+    await receiver.received(proved + 20);
 
     const stopped = stage.stop();
     await until("it takes no new connection", () =>
@@ -29,13 +32,13 @@ describe("a server that is told to stop", () => {
     );
     letAnswer();
     await stopped;
-    expect(receiver.requests).toHaveLength(20);
+    expect(receiver.requests).toHaveLength(proved + 20);
     expect(stage.queued(subscription)).toBe(10);
 
     await stage.restart();
     await listener.delivered();
-    expect(new Set(receiver.requests.map((request) => envelopeOf(request).id)).size).toBe(30);
-    expect(receiver.requests).toHaveLength(30);
+    expect(new Set(receiver.requests.map((request) => envelopeOf(request).id)).size).toBe(proved + 30);
+    expect(receiver.requests).toHaveLength(proved + 30);
     expect((await stage.shown(subscription)).consecutive_failures).toBe(0);
   });
 

@@ -4,6 +4,7 @@ import { sql } from "drizzle-orm";
 import { join } from "node:path";
 import type { Database } from "../../src/database/open.ts";
 import { listAttempts } from "../../src/deliveries/attempts.ts";
+import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import { Worker } from "../../src/deliveries/worker.ts";
 import { createLog } from "../../src/log.ts";
 import { findKey } from "../../src/secrets/key.ts";
@@ -34,6 +35,7 @@ async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
     vault: hasKey ? vault : new Vault(undefined),
     outgoing: { guard, timeoutMs: 5_000 },
     rules,
+    places: placesFor(requestsMax),
     log,
   });
   return {

@@ -162,6 +162,14 @@ export class WebhookStage implements AsyncDisposable {
     await until("the queue of the subscription is empty", () => this.queued(subscription) === 0);
   }
 
+  /** Has the subscription's receiver answer until slow start is over, and 20 attempts may run at once. Takes five messages. */
+  async prove(channel: ChannelRow, subscription: { id: string }): Promise<void> {
+    for (let doublings = 0; doublings < 5; doublings++) {
+      await this.post(channel, "prove");
+      await this.drained(subscription);
+    }
+  }
+
   /** The subscription as the API shows it now. */
   async shown({ id }: { id: string }): Promise<Shown> {
     const { json } = await this.api.get<{ data: Shown }>(`/webhooks/${id}`);

@@ -1,0 +1,56 @@
+import { afterEach, expect, setSystemTime, test } from "bun:test";
+import { QueueClock } from "../../src/deliveries/queue-clock.ts";
+import { insertAttempt } from "../../src/deliveries/store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace } from "../support/workspace.ts";
+
+const hourMs = 3_600_000;
+
+afterEach(() => {
+  setSystemTime();
+});
+
+/** How far the clock is from the machine's as it was before anybody set it, in milliseconds. */
+const startedAt = Date.now() - performance.now();
+const offTrue = (clock: QueueClock) => clock.now() - startedAt - performance.now();
+
+test("what is due stays due when the machine's clock is set back, and a wait lasts as long as it was to", async () => {
+  using folder = temporaryFolder();
+  await using workspace = openWorkspace(folder.path);
+  const clock = new QueueClock(workspace.database.read);
+  expect(offTrue(clock)).toBeWithin(-50, 50);
+  setSystemTime(new Date(Date.now() - hourMs));
+  expect(offTrue(clock)).toBeWithin(-50, 50);
+});
+
+test("what is due later is due earlier, and never later, when the machine's clock is set forward", async () => {
+  using folder = temporaryFolder();
+  await using workspace = openWorkspace(folder.path);
+  const clock = new QueueClock(workspace.database.read);
+  setSystemTime(new Date(Date.now() + hourMs));
+  expect(offTrue(clock)).toBeWithin(hourMs - 50, hourMs + 50);
+  setSystemTime();
+  expect(offTrue(clock)).toBeWithin(hourMs - 50, hourMs + 50);
+});
+
+test("what was put off before the clock was set back between two starts waits no longer for it", async () => {
+  using folder = temporaryFolder();
+  await using workspace = openWorkspace(folder.path);
+  const { database } = workspace;
+  const attempt = {
+    id: Bun.randomUUIDv7(),
+    subscriptionId: "ci",
+    eventSeq: 1,
+    eventId: "1",
+    eventType: "message.created",
+    succeeded: false,
+    isReplay: false,
+    responseStatus: 500,
+    responseStart: null,
+    error: null,
+    durationMs: 1,
+    createdAt: Date.now() + hourMs,
+  } as const;
+  await database.write((tx) => insertAttempt(tx, attempt));
+  expect(offTrue(new QueueClock(database.read))).toBeWithin(hourMs - 50, hourMs + 50);
+});
