@@ -1,0 +1,68 @@
+import { type Arrivals, postMessage, receiveArrivals, roundTripMs } from "../arrivals.ts";
+import type { Benchmark, Figures } from "../benchmark.ts";
+import { startReceiver } from "../deliveries.ts";
+import { type Parley, startParley } from "../parley.ts";
+import { figuresOf } from "../spans.ts";
+import { fillJobs } from "../tables.ts";
+import { addChannel, type Seeded, seedWorkspace, subscribe } from "../workspace.ts";
+
+const healthy = Array.from({ length: 20 }, (_, index) => `healthy${index}`);
+const messageEveryMs = 100;
+const fullSeconds = 75;
+/** So many wait for each endpoint that hangs: more than it is sent in the time. */
+const jobsEach = 40;
+
+export default {
+  row: 17,
+  title: "Deliver beside 1,000 endpoints that hang",
+  method:
+    `A message every ${messageEveryMs} ms to ${healthy.length} healthy subscriptions for ${fullSeconds} s, from its commit (as in row ` +
+    "7) until it arrives at each. The server has never reached any of the endpoints before. Those that hang are not disabled " +
+    "and hardly paced, so that nearly all of them have a request under way all the time.",
+  goals: [{ figure: "p99Ms", of: "beside them", against: "without", atMost: 2 }],
+  isOneRun: true,
+  async start(scale, stack) {
+    const seconds = scale.isJudged ? fullSeconds : scale.seconds;
+    const arrivals = stack.use(receiveArrivals());
+    const receiver = stack.use(await startReceiver());
+    const measured = async (count: number): Promise<Figures> => {
+      const workspace = await seedWorkspace();
+      for (const name of healthy) {
+        await subscribe(workspace, arrivals.url(name), { channels: [workspace.channel] });
+      }
+      if (count > 0) {
+        const elsewhere = await addChannel(workspace, "elsewhere");
+        const url = `${receiver.firstLine}/hang`;
+        fillJobs(
+          workspace,
+          await subscribe(workspace, url, { count, channels: [elsewhere] }),
+          count * jobsEach,
+        );
+      }
+      await using parley = await startParley(workspace.dataDir, {
+        WEBHOOKS_DISABLE_AFTER: "1000000000",
+        WEBHOOKS_BACKOFF_BASE: "0.1",
+      });
+      return await deliverToHealthy({ parley, workspace, arrivals }, seconds);
+    };
+    return { "beside them": () => measured(scale.of(1_000)), without: () => measured(0) };
+  },
+} satisfies Benchmark;
+
+type Side = { parley: Parley; workspace: Seeded; arrivals: Arrivals };
+
+async function deliverToHealthy({ parley, workspace, arrivals }: Side, seconds: number): Promise<Figures> {
+  const tripMs = (await roundTripMs(parley)) / 2;
+  const spans: Promise<number>[] = [];
+  const endsAt = performance.now() + seconds * 1000;
+  while (performance.now() < endsAt) {
+    const post = postMessage(parley, workspace);
+    for (const name of healthy) {
+      const arrived = post.then(({ id }) => arrivals.at(name, id));
+      spans.push(Promise.all([arrived, post]).then(([at, { answeredAt }]) => at - answeredAt + tripMs));
+    }
+    await Bun.sleep(messageEveryMs);
+  }
+  const figures = figuresOf(await Promise.all(spans));
+  return { ...figures, rssMb: parley.rssMb() };
+}
