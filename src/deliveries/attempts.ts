@@ -11,7 +11,7 @@ export type AttemptShown = WebhookDelivery & {
   replay: boolean;
   duration_ms: number;
   webhook: { id: string; name: string; url: string };
-  /** What was sent; the signature is never kept. `body` is null once retention has taken it. */
+  /** What was sent; the signatures and their time are never kept. `body` is null once retention has taken it. */
   request: { headers: Record<string, string>; body: string | null };
   /** The first KiB of the answer at most; null when there was none. */
   response: string | null;
@@ -64,6 +64,8 @@ export async function showAttempt(db: Reading, teamId: string, id: string): Prom
       headers: {
         ...plainHeaders({ id: attempt.eventId, type: attempt.eventType }),
         "x-service-signature": "(not kept)",
+        "webhook-timestamp": "(not kept)",
+        "webhook-signature": "(not kept)",
       },
       body: event?.envelope ?? null,
     },

@@ -5,19 +5,22 @@
 export type SecretPrefix = "ply_bot_" | "ply_pat_" | "ply_in_" | "whsec_";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const randomLength = 40; // 62^40 is more than 2^238
 const checksumLength = 6; // 62^6 is more than 2^32
-const shape = new RegExp(
-  `^(?:ply_bot_|ply_pat_|ply_in_|whsec_)[0-9A-Za-z]{${randomLength + checksumLength}}$`,
-);
+/**
+ * How many characters stand between prefix and checksum; 62^40 is more than 2^238. With two more a signing secret is
+ * base64 without a remainder, as the libraries of Standard Webhooks want it; earlier versions made it without them.
+ */
+const randomLengths = { ply_bot_: 40, ply_pat_: 40, ply_in_: 40, whsec_: 42 };
+const shape = /^(?:(?:ply_bot_|ply_pat_|ply_in_|whsec_)[0-9A-Za-z]{46}|whsec_[0-9A-Za-z]{48})$/;
 
-/** A new secret: the prefix, 40 random characters (238 bits) and a checksum of 6. */
+/** A new secret: the prefix, at least 40 random letters and digits (238 bits), and a checksum of 6. */
 export function newSecret(prefix: SecretPrefix): string {
+  const length = prefix.length + randomLengths[prefix];
   let text: string = prefix;
-  while (text.length < prefix.length + randomLength) {
+  while (text.length < length) {
     // Bytes from 248 on are dropped: 248 is the last multiple of 62, so every character is equally likely.
     for (const byte of crypto.getRandomValues(new Uint8Array(64))) {
-      if (byte < 248 && text.length < prefix.length + randomLength) text += alphabet[byte % 62];
+      if (byte < 248 && text.length < length) text += alphabet[byte % 62];
     }
   }
   return text + checksum(text);

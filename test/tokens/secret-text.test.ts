@@ -36,6 +36,21 @@ describe.each(prefixes)("a secret that begins with %s", (prefix) => {
   });
 });
 
+describe("a signing secret", () => {
+  test("is base64 of 36 bytes behind its prefix, with nothing missing at the end", () => {
+    for (let i = 0; i < 200; i++) {
+      const encoded = newSecret("whsec_").slice("whsec_".length);
+      expect(encoded).toMatch(/^[0-9A-Za-z]{48}$/);
+      expect(Buffer.from(encoded, "base64").toString("base64")).toBe(encoded);
+    }
+  });
+
+  test("of before, two characters shorter, is still recognised as one of ours", () => {
+    expect(isSecretText("whsec_uZhGMxHAQQBfkNwY7lRdfykd4moMbtkTGkWP3qFh4333vF")).toBe(true);
+    expect(isSecretText("whsec_uZhGMxHAQQBfkNwY7lRdfykd4moMbtkTGkWP3qFh4333vG")).toBe(false);
+  });
+});
+
 test("the checksum covers the prefix: a bot's token is not a person's", () => {
   expect(isSecretText(newSecret("ply_bot_").replace("ply_bot_", "ply_pat_"))).toBe(false);
 });

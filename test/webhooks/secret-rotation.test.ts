@@ -22,7 +22,7 @@ async function rotate({ id }: { id: string }, overlapMs: number): Promise<string
   const rotated = await stage.database.write((tx) =>
     rotateSecret(tx, vault, stage.team.id, id, overlapMs, actor),
   );
-  expect(rotated.secret).toMatch(/^whsec_[0-9A-Za-z]{46}$/);
+  expect(rotated.secret).toMatch(/^whsec_[0-9A-Za-z]{48}$/);
   return rotated.secret;
 }
 

@@ -34,7 +34,7 @@ describe("a subscription", () => {
     );
     expect(status).toBe(201);
     expect(Object.keys(json).sort()).toEqual(["data", "secret"]);
-    expect(json.secret).toMatch(/^whsec_[0-9A-Za-z]{46}$/);
+    expect(json.secret).toMatch(/^whsec_[0-9A-Za-z]{48}$/);
     expect(json.data).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       name: "CI",
