@@ -10,6 +10,8 @@ missing=
 for package in $packages; do
   command -v "$package" >/dev/null 2>&1 || missing="$missing $package"
 done
+# A library for Python is tried too; what installs it is a part of Python and no command of the package's name.
+python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
 if [ -n "$missing" ]; then
   if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
     echo "Installing the Debian packages that the checks need:$missing"

@@ -60,7 +60,7 @@ const body = JSON.stringify({ id: "1", type: "message.created", data: { body: 'G
 const now = Math.floor(Date.now() / 1000);
 const signed = (secrets: string[], time = now) => deliverySignature(secrets, time, body);
 
-const blocks = labelledBlocks("docs/receiving-events.md");
+const blocks = labelledBlocks("docs/receiving-events.md").filter(({ label }) => label === "verify");
 
 test("the document has the verification in five languages", () => {
   expect(blocks.map(({ language }) => language)).toEqual(["ts", "python", "go", "php", "sh"]);
