@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { treaty } from "@elysiajs/eden";
 import type { Static, TObject } from "@sinclair/typebox";
 import { expectTypeOf } from "expect-type";
-import { Channel, NewChannel } from "../src/channels/schemas.ts";
+import { Channel, ChannelInput } from "../src/channels/schemas.ts";
 import type { ApiRoutes } from "../src/http/api.ts";
-import { NewMember } from "../src/members/schemas.ts";
-import { Message, MessageEdit, MessagePage, NewMessage, ReactionSummary } from "../src/messages/schemas.ts";
-import { NewSubscription, WebhookDelivery, WebhookSubscription } from "../src/subscriptions/schemas.ts";
+import { MemberInput } from "../src/members/schemas.ts";
+import { Message, MessageEdit, MessagePage, MessageInput, ReactionSummary } from "../src/messages/schemas.ts";
+import { SubscriptionInput, WebhookDelivery, WebhookSubscription } from "../src/subscriptions/schemas.ts";
 import { User } from "../src/users/schemas.ts";
 import type * as specified from "./support/specified-resources.ts";
 import { type Stage, startStage } from "./support/stage.ts";
@@ -40,7 +40,7 @@ function fieldsOf(schema: TObject): string {
 describe("the types of the resources are those of the specification, and so are their fields", () => {
   test("channels, and what one is made from", () => {
     expectTypeOf<Static<typeof Channel>>().toEqualTypeOf<specified.Channel>();
-    expectTypeOf<Static<typeof NewChannel>>().toEqualTypeOf<{
+    expectTypeOf<Static<typeof ChannelInput>>().toEqualTypeOf<{
       name: string;
       visibility: "public" | "private";
       topic?: string | null;
@@ -48,14 +48,14 @@ describe("the types of the resources are those of the specification, and so are 
     expect(fieldsOf(Channel)).toBe(
       "id name slug visibility topic is_general is_archived is_direct created_at",
     );
-    expect(NewChannel.required).toEqual(["name", "visibility"]);
+    expect(ChannelInput.required).toEqual(["name", "visibility"]);
   });
 
   test("users, and what a member is added by", () => {
     expectTypeOf<Static<typeof User>>().toEqualTypeOf<specified.User>();
-    expectTypeOf<Static<typeof NewMember>>().toEqualTypeOf<{ user_id: string }>();
+    expectTypeOf<Static<typeof MemberInput>>().toEqualTypeOf<{ user_id: string }>();
     expect(fieldsOf(User)).toBe("id name type");
-    expect(fieldsOf(NewMember)).toBe("user_id");
+    expect(fieldsOf(MemberInput)).toBe("user_id");
   });
 
   test("messages, their reactions and pages, and what one is made from", () => {
@@ -63,7 +63,7 @@ describe("the types of the resources are those of the specification, and so are 
     expectTypeOf<Static<typeof ReactionSummary>>().toEqualTypeOf<specified.ReactionSummary>();
     expectTypeOf<Static<typeof MessagePage>>().toEqualTypeOf<specified.Page>();
     expectTypeOf<Static<typeof MessageEdit>>().toEqualTypeOf<{ body: string }>();
-    expectTypeOf<Static<typeof NewMessage>>().toEqualTypeOf<{
+    expectTypeOf<Static<typeof MessageInput>>().toEqualTypeOf<{
       body: string;
       client_uuid?: string | null;
       reply_to_id?: string | null;
@@ -75,13 +75,13 @@ describe("the types of the resources are those of the specification, and so are 
     );
     expect(fieldsOf(ReactionSummary)).toBe("emoji count");
     expect(fieldsOf(MessagePage)).toBe("data links meta");
-    expect(NewMessage.required).toEqual(["body"]);
+    expect(MessageInput.required).toEqual(["body"]);
   });
 
   test("subscriptions and deliveries, and what a subscription is made from", () => {
     expectTypeOf<Static<typeof WebhookSubscription>>().toEqualTypeOf<specified.Subscription>();
     expectTypeOf<Static<typeof WebhookDelivery>>().toEqualTypeOf<specified.Delivery>();
-    expectTypeOf<Static<typeof NewSubscription>>().toEqualTypeOf<{
+    expectTypeOf<Static<typeof SubscriptionInput>>().toEqualTypeOf<{
       name: string;
       url: string;
       events: specified.Event[];
@@ -93,7 +93,7 @@ describe("the types of the resources are those of the specification, and so are 
     expect(fieldsOf(WebhookDelivery)).toBe(
       "id event_type event_id succeeded response_status error created_at",
     );
-    expect<unknown>(NewSubscription.required).toEqual(["name", "url", "events"]);
+    expect<unknown>(SubscriptionInput.required).toEqual(["name", "url", "events"]);
   });
 });
 

@@ -6,7 +6,7 @@ import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
 import { byName, slugOf } from "../text.ts";
 import { timestamp } from "../timestamp.ts";
 import { checkOf } from "../validation.ts";
-import { type Channel, NewChannel } from "./schemas.ts";
+import { type Channel, ChannelInput } from "./schemas.ts";
 import {
   type ChannelRow,
   insertChannel,
@@ -19,7 +19,7 @@ import {
 } from "./store.ts";
 import { getManagedChannel, getSeenChannel, isOpen } from "./visibility.ts";
 
-const checkNewChannel = checkOf(NewChannel);
+const checkChannelInput = checkOf(ChannelInput);
 
 /** The channels that the subject may see, ordered by name (specification part 4, channels 1). */
 export async function listChannels(db: Reading, subject: Subject): Promise<Channel[]> {
@@ -53,7 +53,7 @@ export async function createChannel(
   input: unknown,
   actor = actorOf(subject),
 ): Promise<Channel> {
-  const { name, visibility, topic } = checkNewChannel(withoutSign(input));
+  const { name, visibility, topic } = checkChannelInput(withoutSign(input));
   const channel = {
     teamId: subject.teamId,
     name,

@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import type { ApiContext } from "../http/api.ts";
 import { contract, dataOf, refusals, refusalsOfInput } from "../http/contract.ts";
 import { archiveChannel, createChannel, getChannel, listChannels } from "./channels.ts";
-import { Channel, NewChannel } from "./schemas.ts";
+import { Channel, ChannelInput } from "./schemas.ts";
 
 const channel = contract("ChannelData", dataOf(Channel), "The channel.");
 
@@ -34,7 +34,7 @@ export function channelRoutes({ database, authentication }: ApiContext) {
           summary: "Create a channel",
           description: "The subject becomes its first member.",
         },
-        body: contract("NewChannel", NewChannel),
+        body: contract("ChannelInput", ChannelInput),
         response: { 201: channel, ...refusalsOfInput },
       },
     )

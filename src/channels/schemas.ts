@@ -21,7 +21,7 @@ export const Channel = Type.Object(
 export type Channel = Static<typeof Channel>;
 
 /** The body of `POST /channels` (specification part 4). */
-export const NewChannel = Type.Object({
+export const ChannelInput = Type.Object({
   name: Text({
     maxLength: 255,
     minLength: 1,
@@ -32,4 +32,4 @@ export const NewChannel = Type.Object({
   visibility: OneOf(channelVisibilities),
   topic: Type.Optional(Nullable(Text({ maxLength: 255 }))),
 });
-export type NewChannel = Static<typeof NewChannel>;
+export type ChannelInput = Static<typeof ChannelInput>;

@@ -1,8 +1,8 @@
-import type { Channel, NewChannel } from "../channels/schemas.ts";
+import type { Channel, ChannelInput } from "../channels/schemas.ts";
 import type { WebhookEvent } from "../events/event-types.ts";
-import type { NewMember } from "../members/schemas.ts";
-import type { Message, MessageEdit, MessagePage, NewMessage } from "../messages/schemas.ts";
-import type { NewSubscription, WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
+import type { MemberInput } from "../members/schemas.ts";
+import type { Message, MessageEdit, MessagePage, MessageInput } from "../messages/schemas.ts";
+import type { SubscriptionInput, WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
 import type { User } from "../users/schemas.ts";
 
 /** The ids that the examples share, so that they read as one story. */
@@ -57,17 +57,17 @@ const messagePage: MessagePage = {
   meta: { current_page: 1, from: 1, last_page: 1, path: page, per_page: 50, to: 1, total: 1 },
 };
 
-const newChannel: NewChannel = {
+const channelInput: ChannelInput = {
   name: "#Releases",
   visibility: "private",
   topic: "What goes live, and when",
 };
-const newMessage: NewMessage = {
+const messageInput: MessageInput = {
   body: "Version 4.2.0 is live.",
   client_uuid: "01a1f9fc-8aff-7be7-a028-165bab073c03",
 };
 const messageEdit: MessageEdit = { body: "Version 4.2.1 is live." };
-const newMember: NewMember = { user_id: exampleIds.user };
+const memberInput: MemberInput = { user_id: exampleIds.user };
 
 const subscription: WebhookSubscription = {
   id: exampleIds.subscription,
@@ -92,7 +92,7 @@ const delivery: WebhookDelivery = {
   created_at: "2026-11-20T17:24:00.164+00:00",
 };
 
-const newSubscription: NewSubscription = {
+const subscriptionInput: SubscriptionInput = {
   name: subscription.name,
   url: subscription.url,
   events: subscription.events,
@@ -103,17 +103,17 @@ const newSubscription: NewSubscription = {
 export const examples: Readonly<Record<string, unknown>> = {
   ChannelData: { data: channel },
   ChannelList: { data: [channel] },
-  NewChannel: newChannel,
+  ChannelInput: channelInput,
   MessageData: { data: message },
   MessagePage: messagePage,
-  NewMessage: newMessage,
+  MessageInput: messageInput,
   MessageEdit: messageEdit,
   UserData: { data: person },
   UserList: { data: [bot, person] },
-  NewMember: newMember,
+  MemberInput: memberInput,
   WebhookSubscriptionList: { data: [subscription] },
   WebhookSubscriptionShown: { data: { ...subscription, deliveries: [delivery] } },
-  NewSubscription: newSubscription,
+  SubscriptionInput: subscriptionInput,
   CreatedSubscription: { data: { ...subscription, last_success_at: null }, secret: exampleSecret },
   IncomingPayload: {
     text: message.body,

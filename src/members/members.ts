@@ -11,10 +11,10 @@ import type { User } from "../users/schemas.ts";
 import { selectUser, type UserRow } from "../users/store.ts";
 import { userResource } from "../users/users.ts";
 import { checkOf } from "../validation.ts";
-import { NewMember } from "./schemas.ts";
+import { MemberInput } from "./schemas.ts";
 import { deleteMember, insertMember, isMember, selectMembers } from "./store.ts";
 
-const checkNewMember = checkOf(NewMember);
+const checkMemberInput = checkOf(MemberInput);
 
 /**
  * The channel's active members, ordered by name.
@@ -44,7 +44,7 @@ export async function addMember(
 ): Promise<User> {
   const seen = getManagedChannel(tx, subject, channelId);
   requireManaging(subject, seen);
-  const { user_id } = checkNewMember(input);
+  const { user_id } = checkMemberInput(input);
   const user = await selectUser(tx, subject.teamId, user_id.toLowerCase());
   if (!user || user.deactivatedAt !== null) {
     throw invalid({ user_id: ["The user_id field must name an active member of the team."] });

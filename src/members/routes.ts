@@ -4,7 +4,7 @@ import type { ApiContext } from "../http/api.ts";
 import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
 import { User } from "../users/schemas.ts";
 import { addMember, listMembers, removeMember } from "./members.ts";
-import { NewMember } from "./schemas.ts";
+import { MemberInput } from "./schemas.ts";
 
 /** `/channels/{channel}/members` (specification part 4, members). */
 export function memberRoutes({ database, authentication }: ApiContext) {
@@ -39,7 +39,7 @@ export function memberRoutes({ database, authentication }: ApiContext) {
           summary: "Add a member",
           description: "In private channels, by a member of it or a team admin.",
         },
-        body: contract("NewMember", NewMember),
+        body: contract("MemberInput", MemberInput),
         response: { 201: contract("UserData", dataOf(User), "The new member."), ...refusalsOfInput },
       },
     )

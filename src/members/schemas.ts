@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Uuid } from "../validation.ts";
 
 /** The body of `POST /channels/{channel}/members` (specification part 4). */
-export const NewMember = Type.Object({
+export const MemberInput = Type.Object({
   user_id: Uuid({ description: "An active user of the team who is not in the channel yet." }),
 });
-export type NewMember = Static<typeof NewMember>;
+export type MemberInput = Static<typeof MemberInput>;

@@ -7,7 +7,7 @@ import { isUuid } from "../text.ts";
 import { checkOf } from "../validation.ts";
 import { appendMessage } from "./append.ts";
 import { messageResource } from "./resource.ts";
-import { type Message, MessageEdit, NewMessage } from "./schemas.ts";
+import { type Message, MessageEdit, MessageInput } from "./schemas.ts";
 import {
   type AuthoredMessage,
   selectMessage,
@@ -16,7 +16,7 @@ import {
   updateToTombstone,
 } from "./store.ts";
 
-const checkNewMessage = checkOf(NewMessage);
+const checkMessageInput = checkOf(MessageInput);
 const checkEdit = checkOf(MessageEdit);
 
 /** @throws DomainError `not_found` when the subject cannot see the channel or the message is not in it. */
@@ -35,7 +35,7 @@ export function getMessage(db: Reading, subject: Subject, channelId: string, mes
 export function postMessage(tx: Writing, subject: Subject, channelId: string, input: unknown): Message {
   const seen = getSeenChannel(tx, subject, channelId);
   requireWritable(seen);
-  const draft = checkNewMessage(input);
+  const draft = checkMessageInput(input);
   const { channel } = seen;
 
   const clientUuid = draft.client_uuid?.toLowerCase() ?? null;

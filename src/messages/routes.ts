@@ -11,7 +11,7 @@ import {
 } from "../http/contract.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "./messages.ts";
 import { listMessages } from "./pages.ts";
-import { Message, MessageEdit, MessagePage, MessagesQuery, NewMessage } from "./schemas.ts";
+import { Message, MessageEdit, MessagePage, MessagesQuery, MessageInput } from "./schemas.ts";
 
 const message = contract("MessageData", dataOf(Message), "The message.");
 
@@ -55,7 +55,7 @@ export function messageRoutes({ database, authentication, baseUrl }: ApiContext)
           summary: "Post a message",
           description: "Sending the same `client_uuid` again answers with the message of the first time.",
         },
-        body: contract("NewMessage", NewMessage),
+        body: contract("MessageInput", MessageInput),
         response: { 201: message, ...refusalsOfInput },
       },
     )

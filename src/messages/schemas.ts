@@ -47,7 +47,7 @@ const body = Text({
 });
 
 /** The body of `POST …/messages` (specification part 4). */
-export const NewMessage = Type.Object({
+export const MessageInput = Type.Object({
   body,
   client_uuid: Type.Optional(
     Nullable(
@@ -71,7 +71,7 @@ export const NewMessage = Type.Object({
     Type.Boolean({ default: false, description: "Whether a thread reply is also shown in the channel." }),
   ),
 });
-export type NewMessage = Static<typeof NewMessage>;
+export type MessageInput = Static<typeof MessageInput>;
 
 /** The body of `PATCH …/messages/{message}` (specification part 4). */
 export const MessageEdit = Type.Object({ body });

@@ -5,7 +5,7 @@ import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/co
 import { actorOf } from "../subject.ts";
 import {
   CreatedSubscription,
-  NewSubscription,
+  SubscriptionInput,
   WebhookSubscription,
   WebhookSubscriptionWithDeliveries,
 } from "./schemas.ts";
@@ -51,7 +51,7 @@ export function subscriptionRoutes(context: ApiContext) {
           summary: "Create a subscription",
           description: "The answer holds the signing secret, which is never shown again.",
         },
-        body: contract("NewSubscription", NewSubscription),
+        body: contract("SubscriptionInput", SubscriptionInput),
         response: {
           201: contract("CreatedSubscription", CreatedSubscription, "The new subscription and its secret."),
           ...refusalsOfInput,

@@ -55,7 +55,7 @@ export const CreatedSubscription = Type.Object({
 const channelsMax = 1_000;
 
 /** The body of `POST /webhooks` (specification part 4). */
-export const NewSubscription = Type.Object({
+export const SubscriptionInput = Type.Object({
   name: Text({ maxLength: 255, minLength: 1, isName: true }),
   url: Text({
     maxLength: 2048,
@@ -74,4 +74,4 @@ export const NewSubscription = Type.Object({
     ),
   ),
 });
-export type NewSubscription = Static<typeof NewSubscription>;
+export type SubscriptionInput = Static<typeof SubscriptionInput>;

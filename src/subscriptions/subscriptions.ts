@@ -10,7 +10,7 @@ import { isUuid } from "../text.ts";
 import { newSecret } from "../tokens/secret-text.ts";
 import { checkOf } from "../validation.ts";
 import { subscriptionResource } from "./resource.ts";
-import { NewSubscription, type WebhookDelivery, type WebhookSubscription } from "./schemas.ts";
+import { SubscriptionInput, type WebhookDelivery, type WebhookSubscription } from "./schemas.ts";
 import {
   deleteFilters,
   insertFilters,
@@ -22,7 +22,7 @@ import {
 } from "./store.ts";
 import { refusalOfUrl } from "./url.ts";
 
-const checkNewSubscription = checkOf(NewSubscription);
+const checkSubscriptionInput = checkOf(SubscriptionInput);
 
 /** How many of the latest attempts a subscription is shown with (specification part 8). */
 const attemptsShown = 20;
@@ -44,7 +44,7 @@ export async function createSubscription(
   input: unknown,
   actor: string,
 ): Promise<{ data: WebhookSubscription; secret: string }> {
-  const { name, url, events, channel_ids } = checkNewSubscription(input);
+  const { name, url, events, channel_ids } = checkSubscriptionInput(input);
   const channelIds = channel_ids ? [...new Set(channel_ids.map((id) => id.toLowerCase()))] : null;
   const errors: FieldErrors = {
     ...(await refusalOfUrl(url, guard, log)),

@@ -1,5 +1,5 @@
 import { createManagedChannel, renameChannel, setArchived } from "../../channels/channels.ts";
-import { NewChannel } from "../../channels/schemas.ts";
+import { ChannelInput } from "../../channels/schemas.ts";
 import {
   type ChannelRow,
   selectChannel,
@@ -23,7 +23,7 @@ import { countGroups, type GroupMember, selectGroupMembers, selectGroups, update
 /** How many members one answer shows at most, over all its groups; without `members` there is no limit. */
 const membersMax = 100_000;
 
-const checkName = checkOf(NewChannel);
+const checkName = checkOf(ChannelInput);
 
 /** What a directory wants of a group besides its members. */
 type Wanted = { name: string; externalId: string | null };
