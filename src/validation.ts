@@ -34,6 +34,8 @@ TypeRegistry.Set("OneOf", (schema: { enum: readonly unknown[] }, value) => schem
 TypeRegistry.Set("PageNumber", (_schema, value) => typeof value === "string" && pageNumber.test(value));
 
 const pageNumber = /^0*[1-9][0-9]{0,14}$/;
+/** The largest number that the pattern takes. */
+const pageMax = 999_999_999_999_999;
 
 /** A text whose length is counted in code points, as JSON Schema counts too. NUL and lone surrogates are refused. */
 export function Text(rules: TextRules): TUnsafe<string> {
@@ -47,7 +49,15 @@ export function Uuid(options: { description?: string } = {}): TUnsafe<string> {
 
 /** A page of a collection, from 1, as it stands in a query string. */
 export function PageNumber(options: { description?: string } = {}): TUnsafe<string> {
-  return Type.Unsafe<string>({ [Kind]: "PageNumber", type: "integer", minimum: 1, default: 1, ...options });
+  return Type.Unsafe<string>({
+    [Kind]: "PageNumber",
+    type: "integer",
+    format: "int64",
+    minimum: 1,
+    maximum: pageMax,
+    default: 1,
+    ...options,
+  });
 }
 
 /** The schema, or null. */
@@ -137,7 +147,7 @@ function complaint({ schema, type, value }: ValueError): string {
   if (value === undefined || type === ValueErrorType.ObjectRequiredProperty) return "is required";
   if (schema[Kind] === "Text") return whyNotText(schema as unknown as TextRules, value) ?? "is not valid";
   if (schema[Kind] === "Uuid") return "must be a uuid";
-  if (schema[Kind] === "PageNumber") return "must be a whole number of at least 1";
+  if (schema[Kind] === "PageNumber") return `must be a whole number from 1 to ${pageMax}`;
   if (schema[Kind] === "OneOf") return `must be one of: ${(schema.enum as string[]).join(", ")}`;
   if (type === ValueErrorType.ArrayMinItems) return `must have at least ${String(schema.minItems)} item`;
   if (type === ValueErrorType.ArrayMaxItems) return `must have at most ${String(schema.maxItems)} items`;

@@ -124,12 +124,16 @@ describe("a page number", () => {
   test.each(["0", "-1", "+1", "1.0", "1e3", "0x1", "", " 1", "one", "١", "9".repeat(400)])(
     "is not %p",
     (value) => {
-      expect(errors(value)).toEqual({ field: ["The field field must be a whole number of at least 1."] });
+      expect(errors(value)).toEqual({
+        field: ["The field field must be a whole number from 1 to 999999999999999."],
+      });
     },
   );
 
   test("is not given twice", () => {
-    expect(errors(["1", "2"])).toEqual({ field: ["The field field must be a whole number of at least 1."] });
+    expect(errors(["1", "2"])).toEqual({
+      field: ["The field field must be a whole number from 1 to 999999999999999."],
+    });
   });
 });
 

@@ -32,7 +32,8 @@ export function channelRoutes({ database, authentication }: ApiContext) {
         detail: {
           operationId: "createChannel",
           summary: "Create a channel",
-          description: "The subject becomes its first member.",
+          description:
+            "The subject becomes its first member. A name whose slug is taken is refused, and so is the same body when it is sent again.",
         },
         body: contract("ChannelInput", ChannelInput),
         response: { 201: channel, ...refusalsOfInput },

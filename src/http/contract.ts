@@ -3,6 +3,9 @@ import { Kind, type Static, type TObject, type TSchema, type TUnsafe, Type } fro
 /** The key under which the schema given to Elysia carries the real one, for the OpenAPI document. */
 export const schemaKey = "x-schema";
 
+/** The key under which it carries the schema of a form that is taken as well. */
+export const formKey = "x-form";
+
 /**
  * Gives a route the type of the schema, and the document a component of that name. Parts of the schema that have an
  * `$id` become components of their own. Of an answer, `description` says more than its status does.
@@ -19,6 +22,11 @@ export function contract<S extends TSchema>(
 ): TUnsafe<Static<S>> {
   const described = description === undefined ? {} : { description };
   return Type.Unsafe<Static<S>>({ [Kind]: "Any", [schemaKey]: { ...schema, $id: name }, ...described });
+}
+
+/** The contract of a body that may also come as a form of that schema. */
+export function orForm<Body>(body: TUnsafe<Body>, name: string, form: TSchema): TUnsafe<Body> {
+  return { ...body, [formKey]: { ...form, $id: name } };
 }
 
 /** The same for a query string or for headers: each of the schema's properties is a parameter of its own. */

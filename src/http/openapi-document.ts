@@ -30,7 +30,7 @@ export type Operation = {
   summary: string;
   description: string;
   parameters: Array<Parameter | Reference>;
-  requestBody?: { required: boolean; content: Content };
+  requestBody?: { required: boolean; content: Record<string, MediaType> };
   responses: Record<string, Response | Reference>;
   security: Array<Record<string, string[]>>;
   /** The one scope that a token needs; left out where no token is asked for. */
@@ -48,6 +48,7 @@ export type OpenApiDocument = {
     version: string;
     summary: string;
     description: string;
+    contact: { name: string };
     license: { name: string; identifier: string };
   };
   servers: Array<{ url: string }>;

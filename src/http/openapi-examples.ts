@@ -15,8 +15,8 @@ export const exampleIds = {
   event: "01a1f9fc-8bfd-7ade-93c6-509f31a7796a",
 };
 
-/** A signing secret that nobody has. */
-export const exampleSecret = "whsec_EXAMPLE";
+/** A signing secret that nobody has, of the length that they have. */
+export const exampleSecret = `whsec_${"EXAMPLE1".repeat(6)}`;
 
 const channel: Channel = {
   id: exampleIds.channel,
@@ -62,10 +62,8 @@ const channelInput: ChannelInput = {
   visibility: "private",
   topic: "What goes live, and when",
 };
-const messageInput: MessageInput = {
-  body: "Version 4.2.0 is live.",
-  client_uuid: "01a1f9fc-8aff-7be7-a028-165bab073c03",
-};
+// No client_uuid: whoever sent the example again, with another body, would be answered with the first message.
+const messageInput: MessageInput = { body: "Version 4.2.0 is live." };
 const messageEdit: MessageEdit = { body: "Version 4.2.1 is live." };
 const memberInput: MemberInput = { user_id: exampleIds.user };
 
@@ -74,7 +72,7 @@ const subscription: WebhookSubscription = {
   name: "Deploy dashboard",
   url: "https://dashboard.example.com/parley",
   events: ["message.created", "reaction.added"],
-  channel_ids: [exampleIds.channel],
+  channel_ids: null,
   status: "active",
   consecutive_failures: 0,
   last_success_at: "2026-11-20T17:24:00.164+00:00",
@@ -92,11 +90,17 @@ const delivery: WebhookDelivery = {
   created_at: "2026-11-20T17:24:00.164+00:00",
 };
 
+// No channel_ids: those of an example are in nobody's workspace, and would be refused.
 const subscriptionInput: SubscriptionInput = {
   name: subscription.name,
   url: subscription.url,
   events: subscription.events,
-  channel_ids: subscription.channel_ids,
+};
+
+const incoming = {
+  text: message.body,
+  username: "Release bot",
+  icon_url: "https://example.com/rocket.png",
 };
 
 /** An example of each body, by the name of its component. */
@@ -115,11 +119,8 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookSubscriptionShown: { data: { ...subscription, deliveries: [delivery] } },
   SubscriptionInput: subscriptionInput,
   CreatedSubscription: { data: { ...subscription, last_success_at: null }, secret: exampleSecret },
-  IncomingPayload: {
-    text: message.body,
-    username: "Release bot",
-    icon_url: "https://example.com/rocket.png",
-  },
+  IncomingPayload: incoming,
+  IncomingForm: { payload: JSON.stringify(incoming) },
 };
 
 /** What the envelope of each event holds as `data`. */
@@ -136,8 +137,13 @@ export const eventExamples: Readonly<Record<WebhookEvent, unknown>> = {
   "channel.member_added": { channel_id: exampleIds.channel, user: person },
 };
 
-/** What the example of a refusal says about a parameter; about a body it says that its first field is required. */
+/**
+ * What the example of a 422 says, by operation; that of any other says that the first field is required. Where an
+ * example is refused when it is sent again, this is how.
+ */
 export const complaints: Readonly<Record<string, string>> = {
-  page: "The page field must be a whole number of at least 1.",
-  emoji: "The emoji must be one emoji, or the :name: of an emoji of this workspace.",
+  createChannel: "There is a channel with the slug releases in this workspace already.",
+  listMessages: "The page field must be a whole number from 1 to 999999999999999.",
+  addReaction: "The emoji must be one emoji, or the :name: of an emoji of this workspace.",
+  addMember: `${person.name} is a member of ${channel.name} already.`,
 };

@@ -14,7 +14,7 @@ an address does not take answers 405 with \`Allow\`. Every response carries \`X-
 **Rate limit.** Each token may make so many requests in 60 seconds; every answer to a valid token says where it stands in
 \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`. One too many answers 429 with \`Retry-After\`.
 
-**Values.** Ids are uuids. Times are RFC 3339 with milliseconds and a numeric offset. Lengths count Unicode code points.
+**Values.** Ids are uuids; those in the examples stand for yours. Times are RFC 3339 with milliseconds and a numeric offset. Lengths count Unicode code points.
 
 **Compatibility.** Within v1, fields may be added; existing ones are neither changed nor removed.
 `.trim();
@@ -24,6 +24,7 @@ export const info: OpenApiDocument["info"] = {
   version: "1.0.0",
   summary: "Read and post into a team-chat workspace, and be told what happens in it.",
   description,
+  contact: { name: "Whoever runs this server" },
   license: { name: "MIT", identifier: "MIT" },
 };
 

@@ -1,7 +1,7 @@
 import type { Parameter } from "./openapi-document.ts";
 import { exampleIds } from "./openapi-examples.ts";
 
-/** What can stand in the braces of a path, by its name. */
+/** What can stand in the braces of a path, by its name, or by `operation.name` where one operation takes something else. */
 export const pathParameters: Readonly<Record<string, Parameter>> = {
   channel: idInPath(
     "channel",
@@ -30,6 +30,14 @@ export const pathParameters: Readonly<Record<string, Parameter>> = {
       "One Unicode emoji, or the `:name:` of an emoji of the workspace, at most 32 characters, percent-encoded.",
     required: true,
     schema: { type: "string", minLength: 1, maxLength: 32 },
+    example: "🎉",
+  },
+  "removeReaction.emoji": {
+    name: "emoji",
+    in: "path",
+    description: "The emoji of the reaction, percent-encoded. What can be no reaction is not there either.",
+    required: true,
+    schema: { type: "string", minLength: 1 },
     example: "🎉",
   },
 };

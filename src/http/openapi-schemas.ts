@@ -5,7 +5,6 @@ const keywords = new Set([
   "type",
   "title",
   "description",
-  "default",
   "examples",
   "enum",
   "const",

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { deliverySignature } from "../deliveries/signature.ts";
+import { deliverySignature, standardSignature } from "../deliveries/signature.ts";
 import { type WebhookEvent, webhookEvents } from "../events/event-types.ts";
 import { MemberAdded, ReactionAdded } from "../events/schemas.ts";
 import { Message } from "../messages/schemas.ts";
@@ -44,7 +44,7 @@ function delivery(event: WebhookEvent, schemas: Map<string, Schema>): Operation 
     tags: [],
     summary: event,
     description: firesWhen,
-    parameters: headersOf(event, deliverySignature([exampleSecret], sentAtSeconds, JSON.stringify(example))),
+    parameters: headersOf(event, JSON.stringify(example)),
     requestBody: {
       required: true,
       content: {
@@ -71,7 +71,8 @@ function envelope(event: WebhookEvent, data: TSchema, $id: string): Schema {
   );
 }
 
-function headersOf(event: WebhookEvent, signature: string): Parameter[] {
+function headersOf(event: WebhookEvent, rawBody: string): Parameter[] {
+  const secrets = [exampleSecret];
   return [
     header("X-Service-Event", "The event type.", { type: "string", const: event }, event),
     header(
@@ -84,12 +85,30 @@ function headersOf(event: WebhookEvent, signature: string): Parameter[] {
       "X-Service-Signature",
       "`t=<seconds since 1970>,v1=<hex digest>`: the HMAC-SHA256 of `<t>.<raw request body>` under the subscription's signing secret. While a secret is being rotated there may be a second `v1`. Compare in constant time, and refuse a `t` older than 300 seconds.",
       { type: "string" },
-      signature,
+      deliverySignature(secrets, sentAtSeconds, rawBody),
+    ),
+    header(
+      "webhook-id",
+      "The envelope's `id`, for libraries of Standard Webhooks.",
+      { type: "string", format: "uuid" },
+      exampleIds.event,
+    ),
+    header(
+      "webhook-timestamp",
+      "When it was sent, in seconds since 1970.",
+      { type: "integer", minimum: 0 },
+      sentAtSeconds,
+    ),
+    header(
+      "webhook-signature",
+      "`v1,<base64 digest>`: the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw request body>` under what the signing secret says in base64 behind `whsec_`. While a secret is being rotated there may be a second one behind a space.",
+      { type: "string" },
+      standardSignature(secrets, exampleIds.event, sentAtSeconds, rawBody),
     ),
   ];
 }
 
-function header(name: string, description: string, schema: Schema, example: string): Parameter {
+function header(name: string, description: string, schema: Schema, example: string | number): Parameter {
   return { name, in: "header", description, required: true, schema, example };
 }
 

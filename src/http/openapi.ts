@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { apiRoutes } from "./api.ts";
 import { ingestRoutes } from "../incoming-webhooks/routes.ts";
 import { contextOfNothing } from "./context-of-nothing.ts";
-import { schemaKey } from "./contract.ts";
+import { formKey, schemaKey } from "./contract.ts";
 import type {
   MediaType,
   OpenApiDocument,
@@ -21,7 +21,12 @@ import { finishedSchema } from "./openapi-schemas.ts";
 import { deliveries } from "./openapi-webhooks.ts";
 
 /** What `contract` gave a route, once it has become JSON. */
-type Contracted = { [schemaKey]?: Schema; description?: string; example?: unknown };
+type Contracted = {
+  [schemaKey]?: Schema;
+  [formKey]?: Schema;
+  description?: string;
+  example?: unknown;
+};
 
 /** An operation as the plugin describes it: not yet valid OpenAPI, and without the real schemas. */
 type PluginOperation = Omit<Operation, "parameters" | "requestBody" | "responses" | "security"> & {
@@ -80,23 +85,22 @@ function finishedOperation(
   const description = [operation.description, scope && `Needs the scope \`${scope}\`.`]
     .filter(Boolean)
     .join(" ");
-  const body = requestBody?.content["application/json"].schema[schemaKey];
+  const { [schemaKey]: body, [formKey]: form } = requestBody?.content["application/json"].schema ?? {};
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const elsewhere = (operation.parameters ?? []).filter((parameter) => parameter.in !== "path");
   // What the example of a 422 complains about: the first thing that a caller can get wrong.
   const fields = Object.keys(body?.properties ?? {});
   const field = fields[0] ?? elsewhere[0]?.name ?? inPath.at(-1) ?? "";
+  const complaint = complaints[operationId] ?? `The ${field} field is required.`;
   return {
     operationId,
     tags,
     summary,
     description,
-    parameters: [...inPath.map(referenceToPathParameter), ...elsewhere],
-    ...(body
-      ? { requestBody: { required: true, content: { "application/json": mediaType(body, schemas) } } }
-      : {}),
+    parameters: [...inPath.map((name) => referenceToPathParameter(operationId, name)), ...elsewhere],
+    ...(body ? { requestBody: { required: true, content: contentOf(body, form, schemas) } } : {}),
     responses: mapValues(responses, (response, status) =>
-      finishedResponse(Number(status), response, field, schemas),
+      finishedResponse(Number(status), response, { field, complaint }, schemas),
     ),
     security,
     ...(scope === undefined ? {} : { "x-required-scope": scope }),
@@ -106,19 +110,31 @@ function finishedOperation(
 function finishedResponse(
   status: number,
   { description, example, [schemaKey]: schema }: Contracted,
-  field: string,
+  { field, complaint }: { field: string; complaint: string },
   schemas: Map<string, Schema>,
 ): Response | Reference {
   const body = schema && mediaType(schema, schemas, example);
-  if (status === 422) return refusalOfInput(field, complaints[field] ?? `The ${field} field is required.`);
+  if (status === 422) return refusalOfInput(field, complaint);
   const shared = description === undefined ? refusal(status) : undefined;
   return shared ?? answer(status, description, body);
 }
 
-function referenceToPathParameter(name: string): Reference {
-  if (!Object.hasOwn(pathParameters, name))
-    throw new Error(`openapi-parameters.ts does not describe {${name}}.`);
-  return { $ref: `#/components/parameters/${name}` };
+function referenceToPathParameter(operationId: string, name: string): Reference {
+  const found = [`${operationId}.${name}`, name].find((key) => Object.hasOwn(pathParameters, key));
+  if (found === undefined) throw new Error(`openapi-parameters.ts does not describe {${name}}.`);
+  return { $ref: `#/components/parameters/${found}` };
+}
+
+function contentOf(
+  body: Schema,
+  form: Schema | undefined,
+  schemas: Map<string, Schema>,
+): Record<string, MediaType> {
+  const forms = form ? ["application/x-www-form-urlencoded", "multipart/form-data"] : [];
+  return {
+    "application/json": mediaType(body, schemas),
+    ...Object.fromEntries(forms.map((type) => [type, mediaType(form ?? {}, schemas)])),
+  };
 }
 
 function mediaType(

@@ -3,6 +3,7 @@ import type { ApiContext } from "../http/api.ts";
 import {
   contract,
   nothing,
+  orForm,
   parameterContract,
   refusalsOfInput,
   refusalsOfParameter,
@@ -12,7 +13,7 @@ import { readBytes } from "../http/json-body.ts";
 import { spend } from "../http/rate-limit.ts";
 import { readPayload } from "./body.ts";
 import { addressHash, getLiveWebhook, postIncoming, requireSignature } from "./ingest.ts";
-import { IncomingBody, IncomingHeaders } from "./schemas.ts";
+import { IncomingBody, IncomingForm, IncomingHeaders } from "./schemas.ts";
 
 /** `POST /webhooks/incoming/{token}` (specification part 4, ingest): the checks stand in the order in which they answer. */
 export function ingestRoutes({ database, vault, ingestRateLimit }: ApiContext) {
@@ -37,11 +38,11 @@ export function ingestRoutes({ database, vault, ingestRateLimit }: ApiContext) {
         operationId: "postIncoming",
         summary: "Post through an incoming webhook",
         description:
-          "The token in the address is the credential. A form whose `payload` field holds the JSON is taken too.",
+          "The token in the address is the credential. JSON is taken under whatever content type it comes.",
         security: [],
       },
       headers: parameterContract(IncomingHeaders),
-      body: contract("IncomingPayload", IncomingBody),
+      body: orForm(contract("IncomingPayload", IncomingBody), "IncomingForm", IncomingForm),
       response: {
         202: nothing,
         ...refusalsOfParameter,

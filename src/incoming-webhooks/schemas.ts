@@ -15,6 +15,14 @@ export const IncomingHeaders = Type.Object({
   ),
 });
 
+/**
+ * The form that an incoming webhook takes as well, for the document. Its field is not a property: the documentation page
+ * would take the JSON in it apart, and generators leave out a type that only forms have.
+ */
+export const IncomingForm = Type.Record(Type.String(), Type.String(), {
+  description: "A form whose field `payload` holds the JSON as a text.",
+});
+
 /** The body of an incoming webhook, for the document: what it takes is told by `checkPayload`. */
 export const IncomingBody = Type.Object({
   text: Type.Optional(Type.String({ maxLength: bodyLengthMax, description: "The message." })),

@@ -37,7 +37,8 @@ export function memberRoutes({ database, authentication }: ApiContext) {
         detail: {
           operationId: "addMember",
           summary: "Add a member",
-          description: "In private channels, by a member of it or a team admin.",
+          description:
+            "In private channels, by a member of it or a team admin. Who is a member already is refused.",
         },
         body: contract("MemberInput", MemberInput),
         response: { 201: contract("UserData", dataOf(User), "The new member."), ...refusalsOfInput },

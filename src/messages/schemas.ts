@@ -67,8 +67,11 @@ export const MessageInput = Type.Object({
       }),
     ),
   ),
+  // No `default`: a type that is generated from one requires the field.
   sent_to_channel: Type.Optional(
-    Type.Boolean({ default: false, description: "Whether a thread reply is also shown in the channel." }),
+    Type.Boolean({
+      description: "Whether a thread reply is also shown in the channel; left out, it is not.",
+    }),
   ),
 });
 export type MessageInput = Static<typeof MessageInput>;

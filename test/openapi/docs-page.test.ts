@@ -1,8 +1,11 @@
 import { expect, test } from "bun:test";
 import { openPage } from "../support/browser.ts";
+import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
 import { openWorkspace } from "../support/workspace.ts";
+import { startWebhookStage } from "../webhooks/webhook-stage.ts";
 
+const postIncoming = "#operations-Incoming_webhooks-postIncoming";
 const listChannels = "#operations-Channels-listChannels";
 
 test("a browser without the internet shows the documentation, takes a token and tries an operation with it", async () => {
@@ -31,3 +34,32 @@ test("a browser without the internet shows the documentation, takes a token and 
   expect(elsewhere).toEqual([]);
   expect(page.complaints).toEqual([]);
 }, 20_000);
+
+test("the page sends the example of an incoming webhook in each form that it offers, twice", async () => {
+  await using stage = await startWebhookStage();
+  const channel = await stage.channel();
+  const { token } = await stage.incoming(channel);
+  await using page = await openPage(`${stage.server.url}/api/v1/docs`);
+  await page.click(`${postIncoming} .opblock-summary-control`);
+  await page.click(`${postIncoming} .try-out__btn`);
+  await page.type(`${postIncoming} [data-param-name=token] input`, token);
+
+  for (const type of ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]) {
+    await page.choose(`${postIncoming} .body-param-content-type select`, type);
+    for (const time of ["first", "second"]) {
+      await page.click(`${postIncoming} .execute`);
+      const answer = `document.querySelector("${postIncoming} .live-responses-table .response .response-col_status")`;
+      const status = await until(`${type} is answered for the ${time} time`, () =>
+        page.value(`${answer}?.innerText`),
+      );
+      expect(String(status), type).toStartWith("202");
+      await page.click(`${postIncoming} .btn-clear`);
+    }
+  }
+  const messages = await stage.messages(channel);
+  expect(messages).toHaveLength(6);
+  for (const message of messages) {
+    expect(message).toMatchObject({ body: "Version 4.2.0 is live.", username: "Release bot" });
+  }
+  expect(page.complaints).toEqual([]);
+}, 30_000);

@@ -52,13 +52,24 @@ export class BrowserPage implements AsyncDisposable {
     );
   }
 
-  /** Types into the element, once it is there. */
+  /** Chooses the option of that value, once the element is there. */
+  async choose(selector: string, option: string): Promise<void> {
+    const element = `document.querySelector(${JSON.stringify(selector)})`;
+    const change = `${element}.value = ${JSON.stringify(option)},
+      ${element}.dispatchEvent(new Event("change", { bubbles: true }))`;
+    await until(`${selector} has ${option} to choose`, () =>
+      this.value(`${element} !== null && (${change})`),
+    );
+  }
+
+  /** Types into the element in place of what stands there, once it is there, and leaves it. */
   async type(selector: string, text: string): Promise<void> {
     const element = `document.querySelector(${JSON.stringify(selector)})`;
     await until(`${selector} is there to be typed into`, () =>
-      this.value(`${element}?.focus(), ${element} !== null`),
+      this.value(`${element}?.focus(), ${element}?.select(), ${element} !== null`),
     );
     await this.call("Input.insertText", { text });
+    await this.value(`${element}.blur()`);
   }
 
   /** What the page shows as text, once that contains `part`. */
