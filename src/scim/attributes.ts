@@ -8,7 +8,10 @@ export type Attribute = {
   isRequired?: true;
   /** Whether two values that differ in case are different. */
   isCaseExact?: true;
+  /** Whether what a directory says of it is left out: it is ours to say. */
   isReadOnly?: true;
+  /** Whether a value of a list is taken out and put in, but never changed in this part of it. */
+  isImmutable?: true;
   /** Whether no two resources have the same value. */
   isUnique?: true;
   /** The usual values. */
@@ -117,9 +120,22 @@ export const groupKind: ResourceKind = {
       type: "complex",
       description: "The people in the channel.",
       isMany: true,
+      // RFC 7643, 8.7.1: members are added and removed, and stay what they are in between.
       parts: [
-        { name: "value", type: "string", description: "The id of the person.", isCaseExact: true },
-        { name: "$ref", type: "reference", description: "The address of the person.", isReadOnly: true },
+        {
+          name: "value",
+          type: "string",
+          description: "The id of the person.",
+          isCaseExact: true,
+          isImmutable: true,
+        },
+        {
+          name: "$ref",
+          type: "reference",
+          description: "The address of the person.",
+          isReadOnly: true,
+          isImmutable: true,
+        },
         { name: "display", type: "string", description: "The name of the person.", isReadOnly: true },
         {
           name: "type",
@@ -127,6 +143,7 @@ export const groupKind: ResourceKind = {
           description: "What the member is.",
           words: ["User"],
           isReadOnly: true,
+          isImmutable: true,
         },
       ],
     },

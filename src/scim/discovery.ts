@@ -67,7 +67,7 @@ function described(attribute: Attribute): object {
     ...(type === "string" && { caseExact: attribute.isCaseExact === true }),
     ...(type === "reference" && { caseExact: true, referenceTypes: [userKind.name] }),
     ...(words && { canonicalValues: words }),
-    mutability: attribute.isReadOnly ? "readOnly" : "readWrite",
+    mutability: attribute.isImmutable ? "immutable" : attribute.isReadOnly ? "readOnly" : "readWrite",
     returned: "default",
     uniqueness: attribute.isUnique ? "server" : "none",
     ...(parts && { subAttributes: parts.map(described) }),

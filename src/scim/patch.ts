@@ -54,7 +54,7 @@ function stepsOfOperation(kind: ResourceKind, operation: unknown): Step[] {
   if (typeof path !== "string") throw refused("invalidPath", "path takes a text.");
   const target = parsePath(kind, path);
   if (!target) return [];
-  if (target.attribute.isReadOnly || target.part?.isReadOnly) {
+  if (target.attribute.isReadOnly || target.part?.isReadOnly || target.part?.isImmutable) {
     throw refused("mutability", `${target.attribute.name} cannot be changed.`);
   }
   return [{ op: verb, target, value }];

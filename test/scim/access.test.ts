@@ -184,6 +184,21 @@ describe("what the directory is told of the server", () => {
     }
   });
 
+  test("describes the parts of a member as immutable: members come and go, and none becomes another", async () => {
+    type Described = { name: string; mutability: string; subAttributes?: Described[] };
+    const { json } = await stage.scim.get<{ attributes: Described[] }>(
+      "/Schemas/urn:ietf:params:scim:schemas:core:2.0:Group",
+    );
+    const members = json.attributes.find(({ name }) => name === "members");
+    expect(members?.mutability).toBe("readWrite");
+    expect(members?.subAttributes?.map(({ name, mutability }) => [name, mutability])).toEqual([
+      ["value", "immutable"],
+      ["$ref", "immutable"],
+      ["display", "readOnly"],
+      ["type", "immutable"],
+    ]);
+  });
+
   test("is found by its own ids", async () => {
     for (const list of ["/Schemas", "/ResourceTypes"]) {
       const { Resources } = await stage.scim.list<{ id: string }>(list);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Refusal, type User } from "./scim-client.ts";
+import { type Group, type Refusal, type User } from "./scim-client.ts";
 import { type ScimStage, startScimStage } from "./scim-stage.ts";
 
 let stage: ScimStage;
@@ -121,6 +121,18 @@ describe("an operation", () => {
 });
 
 describe("an operation is refused", () => {
+  test("on a part of a member: one is taken out, and another put in", async () => {
+    const [inside, outside] = [await stage.user("in@example.com"), await stage.user("out@example.com")];
+    const group = await stage.group("Immutable", [inside]);
+    const selected = `members[value eq "${inside.id}"]`;
+    for (const path of [`${selected}.value`, `${selected}.type`, "members.value"]) {
+      const change = { op: "replace", path, value: outside.id };
+      const { status, json } = await stage.scim.patch(`/Groups/${group.id}`, change);
+      expect({ status, scimType: json.scimType }, path).toEqual({ status: 400, scimType: "mutability" });
+    }
+    expect((await stage.scim.get<Group>(`/Groups/${group.id}`)).json).toEqual(group);
+  });
+
   test.each([
     ["without a path to remove", { op: "remove" }, "noTarget"],
     ["to remove what a filter does not select", { op: "remove", path: 'emails[type eq "x"]' }, "noTarget"],
