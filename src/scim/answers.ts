@@ -6,12 +6,23 @@ import { ScimError, type ScimType } from "./errors.ts";
 const errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error";
 const listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 
-/** An answer in the media type of SCIM, without the `charset` that some directories stumble over. */
+/** Without the `charset` that some directories stumble over. */
+const mediaType = "application/scim+json";
+
+/** An answer in the media type of SCIM. */
 export function answer(status: number, body: object, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
-    headers: { ...headers, "content-type": "application/scim+json" },
+    headers: { ...headers, "content-type": mediaType },
   });
+}
+
+/**
+ * 204. Without a body it needs no media type, but scim-sdk's client takes an answer to a PATCH without one for a failure
+ * (1.30.0).
+ */
+export function emptyAnswer(): Response {
+  return new Response(null, { status: 204, headers: { "content-type": mediaType } });
 }
 
 /** A page of resources (RFC 7644, 3.4.2): `itemsPerPage` is how many there are in it. */

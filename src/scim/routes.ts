@@ -3,7 +3,7 @@ import type { Database, Reading, Writing } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
 import { bearerToken, unauthenticated } from "../http/authentication.ts";
 import { noteFault } from "../http/refusals.ts";
-import { answer, faultAnswer, listAnswer, refusalOf } from "./answers.ts";
+import { answer, emptyAnswer, faultAnswer, listAnswer, refusalOf } from "./answers.ts";
 import { groupKind, type ResourceKind, userKind } from "./attributes.ts";
 import { readObject } from "./body.ts";
 import { tokenCheck } from "./credential.ts";
@@ -38,7 +38,13 @@ type Operations = {
     projection: Projection,
   ) => Promise<Resource>;
   /** Returns the resource, or nothing where the answer is to be 204. */
-  patch: (tx: Writing, directory: Directory, id: string, body: object) => Promise<Resource | void>;
+  patch: (
+    tx: Writing,
+    directory: Directory,
+    id: string,
+    body: object,
+    projection: Projection,
+  ) => Promise<Resource | undefined>;
   remove: (tx: Writing, directory: Directory, id: string) => Promise<void>;
 };
 
@@ -137,8 +143,8 @@ export function scimRoutes({ database, baseUrl }: Context, { token, team }: Scim
         async ({ directory, request, params }) => {
           const projection = projectionOf(kind, parametersOfUrl(request.url));
           const body = await readObject(request);
-          const now = await database.write((tx) => patch(tx, directory, params.id, body));
-          return now ? answer(200, project(now, projection)) : nothing();
+          const now = await database.write((tx) => patch(tx, directory, params.id, body, projection));
+          return now ? answer(200, project(now, projection)) : emptyAnswer();
         },
         bodiless,
       )
@@ -146,7 +152,7 @@ export function scimRoutes({ database, baseUrl }: Context, { token, team }: Scim
         `${kind.endpoint}/:id`,
         async ({ directory, params }) => {
           await database.write((tx) => remove(tx, directory, params.id));
-          return nothing();
+          return emptyAnswer();
         },
         bodiless,
       );
@@ -187,10 +193,6 @@ function one(resources: ReadonlyArray<{ id: string }>, id: string): Response {
 
 function locationOf({ meta }: Resource): string {
   return (meta as { location: string }).location;
-}
-
-function nothing(): Response {
-  return new Response(null, { status: 204 });
 }
 
 function notSupported(path: string): never {

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type User } from "./scim-client.ts";
+import { type Group, groupSchema, type User } from "./scim-client.ts";
 import { type ScimStage, startScimStage } from "./scim-stage.ts";
 
 let stage: ScimStage;
+let ann: User;
+let ben: User;
 
 beforeAll(async () => {
   stage = await startScimStage();
+  ann = await stage.user("ann@example.com", { displayName: "Ann" });
+  ben = await stage.user("ben@example.com", { displayName: "Ben" });
 });
 
 afterAll(async () => await stage[Symbol.asyncDispose]());
@@ -35,5 +39,38 @@ describe("an answer", () => {
     const { json } = await stage.scim.get<User>(`${path}?attributes=name.givenName,emails.value`);
     expect(json.name).toEqual({ givenName: "Pro" });
     expect(Object.keys(json.emails[0] ?? {})).toEqual(["value"]);
+  });
+});
+
+describe("a PATCH of a group", () => {
+  const rename = (displayName: string) => ({ op: "replace", path: "displayName", value: displayName });
+
+  test("answers with what is asked for, as the group is after it", async () => {
+    const { id } = await stage.group("Asked", [ann]);
+    const add = { op: "add", path: "members", value: [{ value: ben.id }] };
+    const answered = async (query: string, ...operations: object[]) =>
+      await stage.scim.patch<Group>(`/Groups/${id}?${query}`, ...operations);
+    const renamed = await answered("attributes=displayName", rename("Answered"));
+    expect({ status: renamed.status, json: renamed.json }).toEqual({
+      status: 200,
+      json: { schemas: [groupSchema], id, displayName: "Answered" } as Group,
+    });
+    const { status, json } = await answered("attributes=members.display", add);
+    expect(status).toBe(200);
+    expect(json.members?.map(({ display }) => display).sort()).toEqual(["Ann", "Ben"]);
+  });
+
+  test("has no body where nothing is asked for, which a large group would fill", async () => {
+    const { id } = await stage.group("Quiet", [ann]);
+    for (const query of ["", "?attributes=", "?excludedAttributes=members", "?aadOptscim062020"]) {
+      expect((await stage.scim.patch(`/Groups/${id}${query}`, rename(`Quiet ${query}`))).status).toBe(204);
+    }
+  });
+
+  test("that is refused changes nothing, whatever it asks for", async () => {
+    const { id } = await stage.group("Refused", [ann]);
+    const { status } = await stage.scim.patch(`/Groups/${id}?attributes=displayName`, rename("general"));
+    expect(status).toBe(409);
+    expect((await stage.scim.get<Group>(`/Groups/${id}`)).json.displayName).toBe("Refused");
   });
 });

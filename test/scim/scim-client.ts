@@ -97,11 +97,11 @@ export async function readAnswer<Body>(request: string, response: Response): Pro
   const text = await response.text();
   const what = `${request} → ${status} ${text.slice(0, 200)}`;
   expect(headers.get("x-request-id"), what).toMatch(/^[0-9a-f-]{36}$/);
+  expect(headers.get("content-type"), what).toBe("application/scim+json");
   if (status === 204) {
     expect(text, what).toBe("");
     return { status, headers, json: undefined as Body };
   }
-  expect(headers.get("content-type"), what).toBe("application/scim+json");
   expect(text, what).not.toMatch(/:null\b/);
   const json = JSON.parse(text) as Body;
   if (status >= 400) expectRefusal(status, json as Refusal, what);

@@ -96,16 +96,24 @@ export async function replaceGroup(
 }
 
 /**
- * Takes all the steps of a PATCH, or none.
- * @throws ScimError 404 and as `stepsOf`, `take` and `changeMembers`.
+ * Takes all the steps of a PATCH, or none. Returns the group only where attributes of it were asked for, as RFC 7644
+ * section 3.5.2 demands: it may have many members, and Entra ID wants no body.
+ * @throws ScimError 404 and as `stepsOf`, `take` and `changeMembers`; `tooMany` for more members than one answer shows.
  */
-export async function patchGroup(tx: Writing, directory: Directory, id: string, body: object): Promise<void> {
+export async function patchGroup(
+  tx: Writing,
+  directory: Directory,
+  id: string,
+  body: object,
+  projection: Projection,
+): Promise<Resource | undefined> {
   const channel = await getGroupChannel(tx, directory, id);
   const document = new Document();
   document.put("displayName", channel.name);
   document.put("externalId", channel.externalId);
   const change = await takeAll(tx, channel.id, document, stepsOf(groupKind, body));
   await save(tx, channel, wantedOf(document), change);
+  return projection.only && (await getGroup(tx, directory, channel.id, projection));
 }
 
 /**
