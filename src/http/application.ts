@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import type { Config } from "../config.ts";
 import { ingestRoutes } from "../incoming-webhooks/routes.ts";
 import { refusal as scimRefusal } from "../scim/answers.ts";
-import { type ScimAccess, scimPath, scimRoutes } from "../scim/routes.ts";
+import { directoryPath, type ScimAccess, scimRoutes } from "../scim/routes.ts";
 import { type ApiContext, apiRoutes } from "./api.ts";
 import { directAnswers } from "./direct.ts";
 import { documentationRoutes } from "./documentation.ts";
@@ -29,12 +29,13 @@ export function application(
   const served = config.integrationsEnabled ? [apiRoutes(context), ingestRoutes(context)] : [];
   for (const routes of served) root.use(routes);
   if (config.integrationsEnabled) root.use(documentationRoutes(config.baseUrl || undefined));
-  const isOfDirectory = (path: string) => directory !== undefined && `${path}/`.startsWith(`${scimPath}/`);
+  const ofDirectory = (path: string) => (directory ? directoryPath(path) : undefined);
   return {
     fetch: (request) => root.fetch(request),
     routes: root.routes,
     direct: directAnswers(served.flatMap(({ routes }) => routes)),
     refuse: (path, status, message, headers) =>
-      isOfDirectory(path) ? scimRefusal(status, message, { headers }) : undefined,
+      ofDirectory(path) === undefined ? undefined : scimRefusal(status, message, { headers }),
+    meant: ofDirectory,
   };
 }

@@ -9,6 +9,8 @@ export type Application = {
   routes: ReadonlyArray<{ method: string; path: string }>;
   /** Of some of them a shorter way to the same answer, by method and path. */
   direct?: ReadonlyMap<string, DirectAnswer>;
+  /** The path that another one stands for, where a part of the application allows for that. */
+  meant?: (path: string) => string | undefined;
   /** Refuses what gets to no route, where the address belongs to a part with a form of its own. */
   refuse?: (
     path: string,
@@ -38,6 +40,8 @@ export function startServer(application: Application, log: Log, address: { host:
     const always = { "x-request-id": id, "x-content-type-options": "nosniff", "cache-control": "no-store" };
     const path = pathOf(request);
     const found = path === undefined ? undefined : findRoute(path);
+    const meant = found || path === undefined ? path : application.meant?.(path);
+    if (meant !== undefined && meant !== path) return await answer(withPath(request, meant));
     const route = found?.route.path;
     const way = found && ways.get(found.route.path)?.get(request.method);
     const response =
@@ -119,6 +123,13 @@ function withHeaders(response: Response, always: Record<string, string>): Respon
     if (name !== "cache-control" || !response.headers.has(name)) response.headers.set(name, value);
   }
   return response;
+}
+
+/** The request with another path. No copy: of a copy whose body is refused half-read, Bun never sends the answer. */
+function withPath(request: Request, path: string): Request {
+  const url = new URL(request.url);
+  url.pathname = path;
+  return Object.defineProperty(request, "url", { value: url.href });
 }
 
 /** A path alone, made of nothing that could be read in more than one way. */

@@ -18,7 +18,17 @@ import { findDirectoryTeam } from "./team.ts";
 import { createUser, deleteUser, getUser, patchUser, replaceUser } from "./users/users.ts";
 
 /** Where the directory is served, in front of its routes. */
-export const scimPath = "/scim/v2";
+const scimPath = "/scim/v2";
+
+/**
+ * The address of the directory that a path means, or undefined for one outside. Slashes too many do not count: a base
+ * URL that ends with one leaves two, Microsoft's collection of requests puts one at the end, and no client follows a
+ * redirect with a POST.
+ */
+export function directoryPath(path: string): string | undefined {
+  if (!`${path}/`.startsWith(`${scimPath}/`)) return undefined;
+  return path.replace(/\/+/g, "/").replace(/\/$/, "");
+}
 
 /** What the operator has set: the token, and the team where there are several. */
 export type ScimAccess = { token: string; team: string };

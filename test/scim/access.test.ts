@@ -121,12 +121,20 @@ describe("the addresses of the directory", () => {
     expect(headers.get("allow")).toBe(allow);
   });
 
-  test.each(["", "/", "/Devices", "/Users/1/2", "/users", "/Users/", "/%zz"])(
-    "that are none, such as %j, are not found in SCIM's own words",
-    async (path) => {
-      expect((await stage.scim.get(path)).status).toBe(404);
-    },
-  );
+  test.each([
+    "",
+    "/",
+    "//",
+    "/Devices",
+    "/Users/1/2",
+    "/Users//1//2/",
+    "/users",
+    "/Users%2f",
+    "/%zz",
+    "/%zz/",
+  ])("that are none, such as %j, are not found in SCIM's own words", async (path) => {
+    expect((await stage.scim.get(path)).status).toBe(404);
+  });
 
   test("beside them keep the form of the API", async () => {
     const response = await fetch(`${stage.server.url}/scim/v20/Users`);
