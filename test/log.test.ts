@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { closeSync, constants, openSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./support/conditions.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -72,6 +72,102 @@ test("lines for a pipe that is full, and does not make its writers wait, come ou
   expect(numbersOf(taken)).toEqual(Array.from({ length: 2_000 }, (_, n) => n));
   expect(await program.exited).toBe(0);
   closeSync(pipe);
+});
+
+test("a reader that stops reading costs lines and nothing else, and is told how many when it reads again", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "pipe");
+  const goOn = join(folder.path, "go-on");
+  const pipe = openPipe(path);
+  const stderr = openSync(path, "w");
+  await using program = start(
+    `${withLog}
+     import { existsSync } from "node:fs";
+     for (let n = 0; n < 10_000; n++) {
+       log.info({ n, text: "x".repeat(500) }, "counted");
+       if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+     }
+     console.log("going on");
+     while (!existsSync(${JSON.stringify(goOn)})) await Bun.sleep(1);
+     for (let n = 10_000; n < 10_010; n++) log.info({ n }, "counted");`,
+    stderr,
+  );
+  closeSync(stderr);
+  for await (const said of program.stdout) {
+    expect(new TextDecoder().decode(said)).toBe("going on\n");
+    break;
+  }
+  let taken = takeFrom(pipe, 1_000_000);
+  await until("the reader has been told", () => {
+    taken += takeFrom(pipe, 1_000_000);
+    return taken.includes("log.lines_left_out");
+  });
+  writeFileSync(goOn, "");
+  await until("the rest is there", () => {
+    taken += takeFrom(pipe, 1_000_000);
+    return taken.includes('"n":10009');
+  });
+  expect(await program.exited).toBe(0);
+  closeSync(pipe);
+
+  const lines = taken.trimEnd().split("\n");
+  const gap = lines.findIndex((line) => line.includes("log.lines_left_out"));
+  const { lines: leftOut } = JSON.parse(lines[gap] ?? "") as { lines: number };
+  // A pipe and some memory full of lines are kept, and no more.
+  expect(gap).toBeWithin(100, 5_000);
+  expect(numbersOf(`${lines.slice(0, gap).join("\n")}\n`)).toEqual(Array.from({ length: gap }, (_, n) => n));
+  expect(numbersOf(`${lines.slice(gap + 1).join("\n")}\n`)).toEqual(
+    Array.from({ length: 10 }, (_, n) => 10_000 + n),
+  );
+  expect(gap + leftOut).toBe(10_000);
+});
+
+test("a reader that has stopped does not keep the process from its end for long", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "pipe");
+  const pipe = openPipe(path);
+  const stderr = openSync(path, "w");
+  await using program = start(
+    `${withLog}
+     for (let n = 0; n < 1_000; n++) log.info({ n, text: "x".repeat(500) }, "counted");
+     process.exit();`,
+    stderr,
+  );
+  closeSync(stderr);
+  expect(await program.exited).toBe(0);
+  closeSync(pipe);
+});
+
+test("lines that a full disk refuses are counted, and what comes after them stands on a line of its own", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "log");
+  // The shell lets no file grow beyond a kilobyte, until the program takes that back.
+  const program = `${withLog}
+    const lines = () => { for (let n = 0; n < 10; n++) log.info({ n }, "counted"); };
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    lines();
+    await turn();
+    lines();
+    await turn();
+    Bun.spawnSync(["prlimit", "--pid", String(process.pid), "--fsize=unlimited:"]);
+    lines();
+    await turn();
+    log.info({ n: 10 }, "counted");`;
+  const limited = 'trap "" XFSZ; exec 2>"$3"; ulimit -S -f 1; exec "$1" -e "$2"';
+  await using shell = Bun.spawn(["bash", "-c", limited, "bash", process.execPath, program, path], {
+    cwd: sources,
+    stdin: "ignore",
+  });
+  expect(await shell.exited).toBe(0);
+  const lines = readFileSync(path, "utf8").split("\n");
+  expect(lines.pop()).toBe("");
+  const gap = lines.findIndex((line) => line.includes("log.lines_left_out"));
+  expect(JSON.parse(lines[gap] ?? "")).toMatchObject({ level: 40 });
+  expect(lines[gap - 1]).not.toEndWith("}");
+  const { lines: leftOut } = JSON.parse(lines[gap] ?? "") as { lines: number };
+  // The one that breaks off is both in the file and among those that nobody can read.
+  expect(gap - 1 + leftOut + (lines.length - gap - 1)).toBe(31);
+  expect(lines.at(-1)).toContain('"n":10');
 });
 
 test.each([
