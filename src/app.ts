@@ -56,6 +56,11 @@ export async function startApp({
       "secrets.key_changed",
     );
   }
+  database.onTrouble({
+    onTrouble: ({ kind, reason }, error) => log.error({ of: kind, reason, err: error }, "database.trouble"),
+    onEnd: ({ kind, since }) =>
+      log.info({ of: kind, lasted_ms: Date.now() - since }, "database.trouble_over"),
+  });
   const unreadable = await findUnreadableSecrets(database.read, vault);
   if (unreadable) log.error(unreadable, "secrets.unreadable");
   const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };

@@ -12,6 +12,7 @@ export type ErrorCode =
   | "bad_request"
   | "usage"
   | "busy"
+  | "unwritable"
   | "key_missing"
   | "data_too_new";
 
@@ -29,9 +30,9 @@ export class DomainError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    extra: { errors?: FieldErrors; headers?: Record<string, string> } = {},
+    extra: { errors?: FieldErrors; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
-    super(message);
+    super(message, "cause" in extra ? { cause: extra.cause } : undefined);
     this.code = code;
     this.errors = extra.errors;
     this.headers = extra.headers ?? {};

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 import { GatheredLines } from "./gathered-lines.ts";
+import { RepeatedFailures } from "./repeated-failures.ts";
 
 export type Log = Logger;
 
@@ -12,10 +13,11 @@ const standardError = new GatheredLines(2);
 
 /**
  * The log: one JSON line per operation on standard error, with everything known about it. It never holds a secret, so
- * whoever logs an address logs the route and not the path.
+ * whoever logs an address logs the route and not the path. What is logged as an error with an `err` is counted where it
+ * repeats itself, and the number is said instead.
  */
 export function createLog(level: string, destination: DestinationStream = standardError): Log {
-  return pino(
+  const log = pino(
     {
       level,
       base: null,
@@ -24,6 +26,21 @@ export function createLog(level: string, destination: DestinationStream = standa
     },
     destination,
   );
+  const error: (this: Log, fields: object, message?: string) => void = log.error;
+  const repeated = new RepeatedFailures((leftOut) => error.call(log, leftOut, "log.repeats_left_out"));
+  // The logs of the routes inherit it.
+  log.error = function (this: Log, fields: object, message = "") {
+    if (!("err" in fields) || repeated.isToBeWritten({ of: message, code: codeOf(fields) })) {
+      error.call(this, fields, message);
+    }
+  };
+  return log;
+}
+
+/** What tells one failure from another that is logged with the same message. */
+function codeOf({ err, status }: { err?: unknown; status?: unknown }): string {
+  if (!(err instanceof Error)) return String(status);
+  return "code" in err ? String(err.code) : err.name;
 }
 
 type ErrorFields = { type?: string; code?: unknown; message: string; stack?: string; cause?: ErrorFields };

@@ -4,6 +4,7 @@ import { Commit } from "./commit.ts";
 import { migrate } from "./migrate.ts";
 import * as schema from "./schema.ts";
 import { type Stamp, stampOf, stampOncePerTurn } from "./stamp.ts";
+import { type TroubleListener, Troubles } from "./trouble.ts";
 import { WriteQueue } from "./write.ts";
 
 /** A connection for queries. What is read is committed, except inside a write, which also sees its own changes. */
@@ -25,13 +26,18 @@ export type Database = {
    * moment share one commit, and one that throws is undone alone: for that, those beside it may be run once more. So
    * `change` awaits nothing but the database, does nothing else that must not be done twice, and never calls `write`.
    * One that awaits nothing at all costs less as a plain function.
-   * @throws what `change` throws; DomainError `busy` when another process holds the lock for longer than 5 seconds.
+   * @throws what `change` throws; DomainError `busy` when another process holds the lock for longer than 5 seconds,
+   *   `unwritable` when the disk is full or refuses to write.
    */
   write<T>(change: (tx: Writing) => T | Promise<T>): Promise<T>;
   /** Calls `listener` after each commit that gave subscriptions new work, with their ids. */
   onWork(listener: (subscriptionIds: ReadonlySet<string>) => void): void;
   /** Changes whenever any connection, of this process or another, has committed. Costs about a microsecond. */
   dataVersion(): number;
+  /** Why the data cannot be written or kept in order, as a sentence; undefined while all is well. Asks no disk. */
+  failure(): string | undefined;
+  /** Tells `listener` of what goes wrong with the files, and when it is over. */
+  onTrouble(listener: TroubleListener): void;
   /** Waits for the writes under way, then closes the files. */
   close(): Promise<void>;
 };
@@ -91,17 +97,25 @@ export function openDatabase(
   const listeners: Array<(subscriptionIds: ReadonlySet<string>) => void> = [];
   const afterCommit = ({ woken }: Commit) => {
     read.stamp.forget();
+    troubles.committed();
     if (woken.size === 0) return;
     for (const listener of listeners) listener(woken);
   };
-  const queue = new WriteQueue(writer, tx, { lockWaitMs, afterCommit });
+  const onFailure = (error: unknown) => troubles.writeFailed(error);
+  const queue = new WriteQueue(writer, tx, { lockWaitMs, afterCommit, onFailure });
+  // SQLite writes this number's page even when it is the same as before.
+  const numberOfUser = writer.prepare("PRAGMA user_version = 0");
+  const troubles = new Troubles(writer, () => queue.write(() => void numberOfUser.run()));
 
   return {
     read,
     write: (change) => queue.write(change),
     onWork: (listener) => void listeners.push(listener),
     dataVersion: () => version.get()?.data_version ?? 0,
+    failure: () => troubles.failure(),
+    onTrouble: (listener) => troubles.listen(listener),
     async close() {
+      troubles.close();
       await queue.drained();
       reader.close();
       writer.close();

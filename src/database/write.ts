@@ -1,7 +1,7 @@
 import type { Database as SqliteFile } from "bun:sqlite";
-import { DomainError } from "../errors.ts";
 import { Commit } from "./commit.ts";
 import type { Writing } from "./open.ts";
+import { explainWriteError, isBusy } from "./write-errors.ts";
 
 type Call = {
   change: (tx: Writing) => unknown;
@@ -27,6 +27,7 @@ export class WriteQueue {
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #tx: Writing;
   readonly #afterCommit: (commit: Commit) => void;
+  readonly #onFailure: (error: unknown) => void;
   readonly #lockWaitMs: number;
   #waiting: Call[] = [];
   #isRunning = false;
@@ -35,12 +36,18 @@ export class WriteQueue {
   constructor(
     file: SqliteFile,
     tx: Writing,
-    options: { lockWaitMs: number; afterCommit: (commit: Commit) => void },
+    options: {
+      lockWaitMs: number;
+      afterCommit: (commit: Commit) => void;
+      /** Told of whatever made a commit or one of its calls fail. */
+      onFailure: (error: unknown) => void;
+    },
   ) {
     this.#file = file;
     this.#statements = prepareStatements(file);
     this.#tx = tx;
     this.#afterCommit = options.afterCommit;
+    this.#onFailure = options.onFailure;
     this.#lockWaitMs = options.lockWaitMs;
   }
 
@@ -102,16 +109,22 @@ export class WriteQueue {
       this.#tx.commit.end();
       this.#statements.commit.run();
     } catch (error) {
-      const reason = explain(error);
-      for (const { reject } of batch) reject(reason);
       if (this.#file.inTransaction) this.#statements.rollBack.run();
+      const reason = this.#failed(error);
+      for (const { reject } of batch) reject(reason);
       return;
     }
     for (const result of ran) {
       if (result.ok) result.call.resolve(result.value);
-      else result.call.reject(result.error);
+      else result.call.reject(this.#failed(result.error));
     }
     this.#tellOfCommit();
+  }
+
+  /** What is to be said to whoever made the call. */
+  #failed(error: unknown): unknown {
+    this.#onFailure(error);
+    return explainWriteError(error);
   }
 
   // Another process, a command, may hold the lock. Waiting inside SQLite would stop the event loop, and with it every
@@ -212,16 +225,4 @@ function turn(): Promise<void> {
 /** Also what drizzle hands out, which is no Promise and yet can be awaited. Waiting for a plain value would cost a turn. */
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
-}
-
-function explain(error: unknown): unknown {
-  if (!isBusy(error)) return error;
-  return new DomainError(
-    "busy",
-    "Another process kept the database locked. Nothing was changed; try again in a moment.",
-  );
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "SQLITE_BUSY";
 }

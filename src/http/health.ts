@@ -1,10 +1,14 @@
 import { Elysia } from "elysia";
 import type { Database } from "../database/open.ts";
 
-/** `/healthz`: answers 200 without a token as long as the database can be read. */
+/**
+ * `/healthz`: answers without a token 200 as long as the database can be read and written, and 503 with the reason
+ * otherwise. Other processes' balancers read it, so a reason names no path.
+ */
 export function healthRoutes(database: Database) {
-  return new Elysia().get("/healthz", () => {
+  return new Elysia().get("/healthz", ({ status }) => {
     database.dataVersion();
-    return { status: "ok" };
+    const reason = database.failure();
+    return reason === undefined ? { status: "ok" } : status(503, { status: "failing", reason });
   });
 }

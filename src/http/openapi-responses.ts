@@ -94,9 +94,9 @@ const refusals: Readonly<Record<number, Refusal>> = {
   503: {
     name: "Unavailable",
     description:
-      "The server cannot do this at the moment: another process kept the database locked, or the key of the stored secrets is not there. Nothing was changed.",
-    message: "Another process kept the database locked. Nothing was changed; try again in a moment.",
-    headers: [],
+      "The server cannot do this at the moment: its disk is full or faulty, another process kept the database locked, or the key of the stored secrets is not there. Nothing was saved.",
+    message: "The disk is full. Nothing was saved; make room on the disk of the data folder and try again.",
+    headers: ["Retry-After"],
   },
 };
 

@@ -1,6 +1,6 @@
 import { status } from "elysia";
 import { DomainError, type FieldErrors } from "../errors.ts";
-import { statusOf } from "./statuses.ts";
+import { headersOf, statusOf } from "./statuses.ts";
 
 /** All that an answer says of a fault of ours. */
 export const faultMessage =
@@ -10,13 +10,14 @@ export const faultMessage =
 const faults = new WeakMap<Request, unknown>();
 
 /**
- * The JSON answer to whatever a route threw. A refusal says why; a fault of ours says nothing about its inside, and is
- * kept for the log.
+ * The JSON answer to whatever a route threw. A refusal says why; a fault of ours says nothing about its inside. The log is
+ * told of both, but for the refusals that are no trouble of ours.
  */
 export function refusalOf(error: unknown, request: Request) {
   if (error instanceof DomainError) {
-    const { code, message, errors, headers } = error;
-    return { status: statusOf[code], body: refusalBody(message, errors), headers };
+    const status = statusOf[error.code];
+    if (status === 503) noteFault(request, error);
+    return { status, body: refusalBody(error.message, error.errors), headers: headersOf(error) };
   }
   noteFault(request, error);
   return { status: 500 as const, body: refusalBody(faultMessage), headers: undefined };

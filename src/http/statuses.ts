@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors.ts";
+import type { DomainError, ErrorCode } from "../errors.ts";
 
 /** Which HTTP status says which refusal: the one table of it. */
 export const statusOf: Record<ErrorCode, number> = {
@@ -15,6 +15,15 @@ export const statusOf: Record<ErrorCode, number> = {
   // Not reached by requests, but a table has no holes.
   usage: 422,
   busy: 503,
+  unwritable: 503,
   key_missing: 503,
   data_too_new: 503,
 };
+
+/** When to come again after a 503, in seconds: what it waits for is an operator, or another process. */
+const retryAfter = "5";
+
+/** The headers that belong to the refusal: its own, and `Retry-After` with every 503. */
+export function headersOf({ code, headers }: DomainError): Record<string, string> {
+  return statusOf[code] === 503 ? { "Retry-After": retryAfter, ...headers } : headers;
+}

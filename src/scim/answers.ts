@@ -1,6 +1,6 @@
 import { DomainError } from "../errors.ts";
 import { faultMessage } from "../http/refusals.ts";
-import { statusOf } from "../http/statuses.ts";
+import { headersOf, statusOf } from "../http/statuses.ts";
 import { ScimError, type ScimType } from "./errors.ts";
 
 const errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error";
@@ -50,7 +50,8 @@ export function refusal(
 export function refusalOf(error: unknown): Response | undefined {
   if (error instanceof ScimError) return refusal(error.status, error.message, error);
   if (!(error instanceof DomainError)) return undefined;
-  const { message, headers } = error;
+  const { message } = error;
+  const headers = headersOf(error);
   if (error.code === "invalid") return refusal(400, message, { scimType: "invalidValue", headers });
   return refusal(statusOf[error.code], message, { headers });
 }

@@ -87,7 +87,7 @@ export function scimRoutes({ database, baseUrl }: Context, { token, team }: Scim
   const scim = new Elysia({ prefix: scimPath, normalize: false, handler: { standardHostname: false } })
     .onError(({ error, request }) => {
       const refusal = refusalOf(error);
-      if (!refusal) noteFault(request, error);
+      if (!refusal || refusal.status === 503) noteFault(request, error);
       return refusal ?? faultAnswer();
     })
     .resolve(async ({ request }): Promise<{ directory: Directory }> => {

@@ -59,7 +59,8 @@ export function apiClient(url: string, token?: string) {
 
 /**
  * Reads the response and checks what holds for each one: an `X-Request-Id`, `nosniff`, JSON with its content type or no
- * body at all, a `message` in every refusal, `errors` in 422 alone, and the headers that go with 405 and 429.
+ * body at all, a `message` in every refusal, `errors` in 422 alone, and the headers that go with 405, 429 and
+ * 503.
  * `request` names it in what a failure says.
  */
 export async function readAnswer<Body = Refusal>(request: string, response: Response): Promise<Answer<Body>> {
@@ -74,7 +75,7 @@ export async function readAnswer<Body = Refusal>(request: string, response: Resp
 
   if (status >= 400) expectRefusal(status, json, what);
   if (status === 405) expect(headers.get("allow"), what).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
-  if (status === 429) expect(headers.get("retry-after"), what).toMatch(/^[1-9][0-9]*$/);
+  if (status === 429 || status === 503) expect(headers.get("retry-after"), what).toMatch(/^[1-9][0-9]*$/);
   return { status, headers, text, json: json as Body };
 }
 

@@ -17,14 +17,21 @@ type ServeProcess = ReturnType<typeof spawnServe>;
 export class TestServer implements AsyncDisposable {
   readonly dataDir: string;
   readonly #environment: Record<string, string>;
+  readonly #within: readonly string[];
   readonly #folder: Disposable | undefined;
   readonly #log: string[] = [];
   #child: ServeProcess | undefined;
   #url = "";
 
-  constructor(dataDir: string, environment: Record<string, string>, folder: Disposable | undefined) {
+  constructor(
+    dataDir: string,
+    environment: Record<string, string>,
+    within: readonly string[],
+    folder: Disposable | undefined,
+  ) {
     this.dataDir = dataDir;
     this.#environment = environment;
+    this.#within = within;
     this.#folder = folder;
   }
 
@@ -40,7 +47,7 @@ export class TestServer implements AsyncDisposable {
   /** Starts it on its folder and returns when it has said where it listens. */
   async start(): Promise<void> {
     if (!existsSync(parley)) throw new Error(`There is no ${parley}: run "bun run build" first.`);
-    const child = spawnServe(this.dataDir, this.#environment);
+    const child = spawnServe(this.dataDir, this.#environment, this.#within);
     this.#child = child;
     const endOfLog = this.#collectLog(child.stderr);
     const first = await firstLine(child.stdout);
@@ -105,16 +112,18 @@ export class TestServer implements AsyncDisposable {
 
 /**
  * Starts a server on `dataDir`, which stays when it is done, or else on a new folder with an empty workspace, which does not. `environment`
- * adds to the settings of every test server and is all that the program sees of the environment.
+ * adds to the settings of every test server and is all that the program sees of the environment. `within` is a command that
+ * ends by becoming the one that is appended to it.
  * @throws when it does not start, with what it said.
  */
 export async function startServer(
-  options: { dataDir?: string; environment?: Record<string, string> } = {},
+  options: { dataDir?: string; environment?: Record<string, string>; within?: readonly string[] } = {},
 ): Promise<TestServer> {
   const folder = options.dataDir === undefined ? temporaryFolder() : undefined;
   const dataDir = options.dataDir ?? folder?.path ?? "";
   if (folder) await openWorkspace(dataDir)[Symbol.asyncDispose]();
-  const server = new TestServer(dataDir, { ...defaultEnvironment, ...options.environment }, folder);
+  const environment = { ...defaultEnvironment, ...options.environment };
+  const server = new TestServer(dataDir, environment, options.within ?? [], folder);
   try {
     await server.start();
   } catch (error) {
@@ -124,8 +133,8 @@ export async function startServer(
   return server;
 }
 
-function spawnServe(dataDir: string, env: Record<string, string>) {
-  const child = Bun.spawn([parley, "serve", "--port", "0", "--data-dir", dataDir, "--json"], {
+function spawnServe(dataDir: string, env: Record<string, string>, within: readonly string[]) {
+  const child = Bun.spawn([...within, parley, "serve", "--port", "0", "--data-dir", dataDir, "--json"], {
     env,
     stdin: "ignore",
     stdout: "pipe",
