@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./support/conditions.ts";
+import { openPipe, takeFrom } from "./support/pipe.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const sources = join(import.meta.dir, "..", "src");
@@ -12,23 +13,6 @@ const withLog = `import { createLog } from "./log.ts"; const log = createLog("in
 function start<Place extends "pipe" | number>(program: string, stderr: Place) {
   const command = [process.execPath, "-e", program];
   return Bun.spawn(command, { cwd: sources, stdin: "ignore", stdout: "pipe", stderr });
-}
-
-/** A pipe with a name, opened so that nobody waits on it: neither who writes into it nor who reads. */
-function openPipe(path: string): number {
-  Bun.spawnSync(["mkfifo", path]);
-  return openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-}
-
-/** What the pipe holds at this moment, as text. */
-function takeFrom(pipe: number, most: number): string {
-  const bytes = Buffer.alloc(most);
-  try {
-    return bytes.toString("utf8", 0, readSync(pipe, bytes));
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EAGAIN") return "";
-    throw error;
-  }
 }
 
 /** The number on each line of a log, which ends with a line's end. */

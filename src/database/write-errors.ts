@@ -1,3 +1,4 @@
+import { SQLiteError } from "bun:sqlite";
 import { DomainError } from "../errors.ts";
 
 /** Which errors of SQLite say that nothing can be written, what they mean to an operator, and what helps. */
@@ -14,7 +15,7 @@ const causes: ReadonlyArray<{ code: RegExp; cause: string; remedy: string }> = [
   {
     code: /^SQLITE_BUSY/,
     cause: "Another process keeps the database locked",
-    remedy: "end that process",
+    remedy: "wait until it is done",
   },
 ];
 
@@ -28,29 +29,24 @@ export function causeOf(error: unknown): string | undefined {
 
 /** The refusal, `busy` or `unwritable`, that stands for SQLite's error; any other error as it is. */
 export function explainWriteError(error: unknown): unknown {
-  const cause = found(error);
-  if (!cause) return error;
-  if (isBusy(error)) {
-    return new DomainError(
-      "busy",
-      "Another process kept the database locked. Nothing was changed; try again in a moment.",
-      { cause: error },
-    );
-  }
-  return new DomainError("unwritable", `${cause.cause}. Nothing was saved; ${cause.remedy} and try again.`, {
-    cause: error,
-  });
+  const known = found(error);
+  if (!known) return error;
+  const message = `${known.cause}. Nothing was saved; ${known.remedy} and try again.`;
+  // Without what drizzle puts around it, which quotes the values of the statement.
+  return new DomainError(isBusy(error) ? "busy" : "unwritable", message, { cause: sqliteError(error) });
 }
 
 /** Whether another process holds the lock. */
 export function isBusy(error: unknown): boolean {
-  return codeOf(error).startsWith("SQLITE_BUSY");
+  return sqliteError(error)?.code?.startsWith("SQLITE_BUSY") ?? false;
 }
 
 function found(error: unknown) {
-  return causes.find(({ code }) => code.test(codeOf(error)));
+  const code = sqliteError(error)?.code;
+  return code === undefined ? undefined : causes.find((each) => each.code.test(code));
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
+function sqliteError(error: unknown): SQLiteError | undefined {
+  if (error instanceof SQLiteError) return error;
+  return error instanceof Error ? sqliteError(error.cause) : undefined;
 }

@@ -1,18 +1,41 @@
 import { describe, expect, test } from "bun:test";
 import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { findKey } from "../../src/secrets/key.ts";
+import { Vault } from "../../src/secrets/vault.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { parley, startServer, type TestServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { openWorkspace } from "../support/workspace.ts";
+import { actor, openWorkspace } from "../support/workspace.ts";
 
 /** What a line of the log says here. */
 type Line = { level: number; time: string; msg: string; of?: string; reason?: string; lines?: number };
 
 /** A disk of 40 MB that only the server sees, filled from the folder `$1`, and then the server itself. */
 const onSmallDisk = 'mount -t tmpfs -o size=40m tmpfs "$0" && cp -a "$1/." "$0" && shift && exec "$@"';
+
+const sentence =
+  "The disk is full. Nothing was saved; make room on the disk of the data folder and try again.";
+
+const scimToken = "a-token-of-the-directory-for-this-test";
+
+/** Posts JSON to an address outside of the API. */
+async function send(server: TestServer, path: string, body: object, headers: Record<string, string> = {}) {
+  const response = await fetch(server.url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    retryAfter: response.headers.get("retry-after"),
+    body: text === "" ? undefined : (JSON.parse(text) as unknown),
+  };
+}
 
 /** Posts into the channel from all sides until `enough` of the answers are there. */
 async function flood(post: () => Promise<void>, enough: () => boolean): Promise<void> {
@@ -39,11 +62,26 @@ describe("a server whose disk is full", () => {
     const workspace = openWorkspace(seed.path);
     const { owner, general } = await workspace.team("Acme");
     const { token } = await workspace.token(owner);
+    const bot = await workspace.bot(owner.teamId, "Build Bot", [general]);
+    const incoming = await workspace.database.write((tx) =>
+      createIncomingWebhook(
+        tx,
+        new Vault(findKey(seed.path, "")),
+        { bot, channel: general },
+        { name: "test", signed: false },
+        actor,
+      ),
+    );
     await workspace[Symbol.asyncDispose]();
     await using receiver = startReceiver();
     await using server = await startServer({
       dataDir: place.path,
-      environment: { PATH: process.env.PATH ?? "", WEBHOOKS_BLOCK_PRIVATE_URLS: "false" },
+      environment: {
+        PATH: process.env.PATH ?? "",
+        WEBHOOKS_BLOCK_PRIVATE_URLS: "false",
+        INTEGRATIONS_INGEST_RATE_LIMIT: "1000000",
+        SCIM_TOKEN: scimToken,
+      },
       within: ["unshare", "--map-root-user", "--mount", "sh", "-c", onSmallDisk, place.path, seed.path],
     });
     const client = apiClient(server.url, token);
@@ -67,11 +105,7 @@ describe("a server whose disk is full", () => {
       else refused.push(`${answer.status} ${answer.headers.get("retry-after")} ${answer.json.message}`);
     };
     await flood(post, () => refused.length >= 1_000);
-    expect(new Set(refused)).toEqual(
-      new Set([
-        "503 5 The disk is full. Nothing was saved; make room on the disk of the data folder and try again.",
-      ]),
-    );
+    expect(new Set(refused)).toEqual(new Set([`503 5 ${sentence}`]));
     expect(taken.size).toBeGreaterThan(50);
     expect(await health(server)).toEqual({
       status: 503,
@@ -82,17 +116,28 @@ describe("a server whose disk is full", () => {
     });
     expect((await client.get(messages)).status).toBe(200);
     // Small changes may still find room in what a failed one has left of the log.
+    const ingested = await until("the ingest endpoint refuses, too", async () => {
+      const answer = await send(server, `/webhooks/incoming/${incoming.token}`, { text: body });
+      return answer.status !== 202 && answer;
+    });
+    expect(ingested).toEqual({ status: 503, retryAfter: "5", body: { message: sentence } });
+    const provisioned = await until("the directory is refused, too", async () => {
+      const user = { schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"], userName: Bun.randomUUIDv7() };
+      const answer = await send(server, "/scim/v2/Users", user, { authorization: `Bearer ${scimToken}` });
+      return answer.status !== 201 && answer;
+    });
+    expect(provisioned).toEqual({
+      status: 503,
+      retryAfter: "5",
+      body: { schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"], status: "503", detail: sentence },
+    });
     const enter = ["nsenter", "--target", String(server.pid), "--user", "--preserve-credentials", "--mount"];
     const refusal = await until("a command is refused, too", () => {
       const args = ["teams", "create", "--name", Bun.randomUUIDv7()];
       const command = Bun.spawnSync([...enter, parley, ...args, "--data-dir", place.path]);
       return command.exitCode !== 0 && { status: command.exitCode, stderr: command.stderr.toString() };
     });
-    expect(refusal).toEqual({
-      status: 1,
-      stderr:
-        "error: The disk is full. Nothing was saved; make room on the disk of the data folder and try again.\n",
-    });
+    expect(refusal).toEqual({ status: 1, stderr: `error: ${sentence}\n` });
 
     rmSync(ballast);
     // Nobody posts meanwhile.
