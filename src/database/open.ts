@@ -103,9 +103,7 @@ export function openDatabase(
   };
   const onFailure = (error: unknown) => troubles.writeFailed(error);
   const queue = new WriteQueue(writer, tx, { lockWaitMs, afterCommit, onFailure });
-  // SQLite writes this number's page even when it is the same as before.
-  const numberOfUser = writer.prepare("PRAGMA user_version = 0");
-  const troubles = new Troubles(writer, () => queue.write(() => void numberOfUser.run()));
+  const troubles = new Troubles(writer, () => queue.write(writeNothingNew));
 
   return {
     read,
@@ -121,6 +119,12 @@ export function openDatabase(
       writer.close();
     },
   };
+}
+
+/** Changes nothing, and has a page written all the same. */
+function writeNothingNew({ $client }: Writing): void {
+  const number = $client.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+  $client.run(`PRAGMA user_version = ${number}`);
 }
 
 function refuseUnsafeSqlite(file: SqliteFile): void {

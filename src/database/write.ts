@@ -109,9 +109,9 @@ export class WriteQueue {
       this.#tx.commit.end();
       this.#statements.commit.run();
     } catch (error) {
-      if (this.#file.inTransaction) this.#statements.rollBack.run();
       const reason = this.#failed(error);
       for (const { reject } of batch) reject(reason);
+      if (this.#file.inTransaction) this.#statements.rollBack.run();
       return;
     }
     for (const result of ran) {
