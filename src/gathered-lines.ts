@@ -80,12 +80,10 @@ export class GatheredLines {
 
   /** Writes what there is, as far as it is taken at once or within `waitMs`. */
   #flush(waitMs = 0): void {
-    const deadline = performance.now() + waitMs;
+    const deadline = waitMs && performance.now() + waitMs;
     while (this.#isBehind || this.#next()) {
-      if (this.#pieceLength < Infinity) {
-        const msLeft = Math.max(0, Math.ceil(deadline - performance.now()));
-        if (!isReadyForWriting(this.#descriptor, waitMs && msLeft)) return;
-      }
+      const msLeft = deadline && Math.max(0, Math.ceil(deadline - performance.now()));
+      if (this.#pieceLength < Infinity && !isReadyForWriting(this.#descriptor, msLeft)) return;
       if (!this.#writePiece()) return;
     }
   }

@@ -9,9 +9,12 @@ const pollOut = 4;
  * that is ready has room for a page (4 KiB) at least.
  */
 export function isReadyForWriting(descriptor: number, waitMs = 0): boolean {
-  const asked = new Int32Array([descriptor, pollOut]);
+  asked[0] = descriptor;
   return libc().symbols.poll(asked, 1, waitMs) > 0;
 }
+
+/** A `struct pollfd`: the descriptor, and what is asked of it with the place for the answer. */
+const asked = new Int32Array([0, pollOut]);
 
 // Loaded with its first use: only a server writes a log.
 let loaded: ReturnType<typeof load> | undefined;
