@@ -7,6 +7,9 @@ import type { Trouble } from "../../src/database/trouble.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
+/** For what takes a second or two, on a busy machine. */
+const patience = { timeout_ms: 15_000 };
+
 /** A database of its own with a table for much, and what its owner was told of it. */
 async function open(options: { lockWaitMs?: number } = {}) {
   const folder = temporaryFolder();
@@ -60,7 +63,7 @@ test("a full disk is said with its cause and the remedy, and once more when nobo
   expect(began).toEqual([expect.objectContaining({ kind: "writes", reason: database.failure() })]);
 
   await limitPages(database, 1_000_000);
-  await until("it is over", () => database.failure() === undefined);
+  await until("it is over", () => database.failure() === undefined, patience);
   expect(ended).toEqual(began);
 });
 
@@ -79,7 +82,7 @@ test("another process that keeps the lock is named while it does", async () => {
   expect(await add(database, 1).catch((error: unknown) => error)).toMatchObject({ code: "busy" });
   expect(database.failure()).toMatch(/^Another process keeps the database locked: /);
   other.run("COMMIT");
-  await until("it is over", () => database.failure() === undefined);
+  await until("it is over", () => database.failure() === undefined, patience);
 });
 
 test("a process that reads for long is named as what lets the log of changes grow, and is no failure", async () => {
@@ -103,6 +106,6 @@ test("a process that reads for long is named as what lets the log of changes gro
   ]);
   expect(database.failure()).toBeUndefined();
   other.run("COMMIT");
-  await until("it is over", () => ended.length > 0);
+  await until("it is over", () => ended.length > 0, patience);
   expect(ended).toEqual(began);
 });
