@@ -39,7 +39,7 @@ export function createLog(level: string, destination: DestinationStream = standa
 
 /** What tells one failure from another that is logged with the same message. */
 function codeOf({ err, status }: { err?: unknown; status?: unknown }): string {
-  if (!(err instanceof Error)) return String(status);
+  if (!(err instanceof Error)) return err === undefined ? String(status) : typeof err;
   return "code" in err ? String(err.code) : err.name;
 }
 
