@@ -100,6 +100,8 @@ export function startServer(application: Application, log: Log, address: { host:
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     // In development Bun would answer a fault with a page that shows the source.
     development: false,
+    // Bun has it on outside of development: a second server would listen beside the first and take half of its requests.
+    reusePort: false,
     fetch: answer,
   });
 }

@@ -87,6 +87,33 @@ describe("parley serve", () => {
     expect(message).toContain("--port");
   });
 
+  test("refuses the port of another server, with a data folder of its own and on every network too", async () => {
+    await using server = await startServer();
+    using folder = temporaryFolder();
+    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    const { port } = new URL(server.url);
+    for (const host of ["127.0.0.1", "0.0.0.0", "::"]) {
+      const { status, message } = await runRefused(folder.path, ["serve", "--port", port, "--host", host]);
+      expect(status).toBe(1);
+      expect(message).toContain(`Port ${port} of ${host} is taken`);
+    }
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+
+  test("takes a port at once that a server has just left with connections open", async () => {
+    using folder = temporaryFolder();
+    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await using server = await startServer();
+    const { port } = new URL(server.url);
+    // Closed by the server: for a minute the system remembers such a connection under the port.
+    await fetch(`${server.url}/healthz`);
+    expect(await server.stop()).toBe(0);
+    await using screen = onTerminal(folder.path, ["serve", "--port", port]);
+    await screen.shows(`Parley is listening at http://localhost:${port}`);
+    screen.type(keys.interrupt);
+    expect(await screen.ended()).toBe(0);
+  });
+
   test("refuses an address that is not of this machine", async () => {
     using folder = temporaryFolder();
     await openWorkspace(folder.path)[Symbol.asyncDispose]();
