@@ -6,7 +6,7 @@ import type { Invocation, SettingFlags } from "./invocation.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 /**
- * Serves the workspace until SIGTERM or SIGINT, then finishes the requests under way and closes the data; a second
+ * Serves the workspace until a signal to stop, then finishes the requests under way and closes the data; a second
  * signal does not wait for them. `onListening` runs once it listens.
  * @throws DomainError `conflict` when the port is taken or the data folder served already, `forbidden` or `invalid`
  *   when the system does not give the port, the address or a file of the data folder; what `openWorkspace` and

@@ -5,11 +5,13 @@ import type { AddressGuard } from "./deliveries/address-guard.ts";
 import { placesFor, requestsMax } from "./deliveries/places.ts";
 import { Retention } from "./deliveries/retention.ts";
 import { Worker } from "./deliveries/worker.ts";
+import { DescriptorReserve, descriptorShares } from "./descriptors.ts";
 import { application } from "./http/application.ts";
 import { authentication } from "./http/authentication.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
 import { watchForWork } from "./jobs/signal.ts";
+import { startLateStarters } from "./late-starters.ts";
 import type { Log } from "./log.ts";
 import { findDirectoryTeam } from "./scim/team.ts";
 import { findKey } from "./secrets/key.ts";
@@ -86,9 +88,10 @@ export async function startApp({
     ? prepareDeliveries({ config, dataDir, database, log, vault, guard, ca })
     : undefined;
   begun.defer(() => deliveries?.stop());
+  await startLateStarters();
   // After all that can fail for want of a file: nobody is answered by a server that then gives up.
-  const server = startServer(root, log, config);
-  begun.defer(() => server.stop(true));
+  const server = startServer(root, log, config, new DescriptorReserve(descriptorShares().keptBack));
+  begun.defer(() => server.stop());
   listening = `http://${urlHost(config.host)}:${server.port}`;
   await deliveries?.begin();
   // What is past its time goes, whether anything is delivered or not.

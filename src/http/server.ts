@@ -1,5 +1,7 @@
+import type { DescriptorReserve } from "../descriptors.ts";
 import type { Log } from "../log.ts";
 import type { DirectAnswer } from "./direct.ts";
+import { Listener } from "./listener.ts";
 import { faultMessage, faultOf, noteFault, refusalBody } from "./refusals.ts";
 import { type FoundRoute, routeTable } from "./route-table.ts";
 
@@ -25,19 +27,31 @@ const idleTimeoutSeconds = 10;
 
 /**
  * Serves the application. Every answer, whatever it is, carries `X-Request-Id` and leaves one log line; an address
- * that is not among the routes answers 404, one that is there for other methods 405 with `Allow`.
+ * that is not among the routes answers 404, one that is there for other methods 405 with `Allow`. `reserve` is held back
+ * from its connections.
  * @throws the operating system's error when the address is taken or not ours.
  */
-export function startServer(application: Application, log: Log, address: { host: string; port: number }) {
+export function startServer(
+  application: Application,
+  log: Log,
+  address: { host: string; port: number },
+  reserve: DescriptorReserve,
+): Listener {
   const findRoute = routeTable(application.routes);
   const ways = waysOf(application, log);
   const pathOf = makePathOf();
 
   async function answer(request: Request): Promise<Response> {
     const startedAt = performance.now();
+    listener.latestRequestAt = startedAt;
     const id = Bun.randomUUIDv7();
     // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
-    const always = { "x-request-id": id, "x-content-type-options": "nosniff", "cache-control": "no-store" };
+    const always: Record<string, string> = {
+      "x-request-id": id,
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+    };
+    if (listener.isStopping) always.connection = "close";
     const path = pathOf(request);
     const found = path === undefined ? undefined : findRoute(path);
     const meant = found || path === undefined ? path : application.meant?.(path);
@@ -91,19 +105,22 @@ export function startServer(application: Application, log: Log, address: { host:
     }
   }
 
-  return Bun.serve({
-    hostname: address.host,
-    port: address.port,
-    idleTimeout: idleTimeoutSeconds,
-    // Whoever reads a body bounds it, and refuses in JSON what is too long; Bun would do so without a word. A body that
-    // nobody reads is not kept.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    // In development Bun would answer a fault with a page that shows the source.
-    development: false,
-    // Bun has it on outside of development: a second server would listen beside the first and take half of its requests.
-    reusePort: false,
-    fetch: answer,
-  });
+  const open = (port: number) =>
+    Bun.serve({
+      hostname: address.host,
+      port,
+      idleTimeout: idleTimeoutSeconds,
+      // Whoever reads a body bounds it, and refuses in JSON what is too long; Bun would do so without a word. A body that
+      // nobody reads is not kept.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      // In development Bun would answer a fault with a page that shows the source.
+      development: false,
+      // Bun has it on outside of development: a second server would listen beside the first and take half of its requests.
+      reusePort: false,
+      fetch: answer,
+    });
+  const listener = new Listener(address.port, open, reserve, log);
+  return listener;
 }
 
 /** What the requests of a route with a method share: their log, where that is written out once, and a shorter way. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { DescriptorReserve } from "../../src/descriptors.ts";
 import { startServer } from "../../src/http/server.ts";
 import { createLog } from "../../src/log.ts";
 import { readAnswer } from "../support/client.ts";
@@ -33,10 +34,10 @@ beforeAll(() => {
     if (!behave) throw new Error("the server let through what is no route");
     return behave();
   };
-  server = startServer({ fetch, routes }, log, { host: "127.0.0.1", port: 0 });
+  server = startServer({ fetch, routes }, log, { host: "127.0.0.1", port: 0 }, new DescriptorReserve(0));
 });
 
-afterAll(() => server.stop(true));
+afterAll(() => server.stop());
 
 async function get(path: string) {
   return await readAnswer(path, await fetch(`http://127.0.0.1:${server.port}${path}`));

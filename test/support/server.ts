@@ -133,6 +133,11 @@ export async function startServer(
   return server;
 }
 
+/** What a server is started within to have the limits that these arguments of the shell's `ulimit` set. */
+export function underLimits(limits: string): string[] {
+  return ["/bin/sh", "-c", `ulimit ${limits} && exec "$0" "$@"`];
+}
+
 function spawnServe(dataDir: string, env: Record<string, string>, within: readonly string[]) {
   const child = Bun.spawn([...within, parley, "serve", "--port", "0", "--data-dir", dataDir, "--json"], {
     env,

@@ -235,8 +235,14 @@ export class WebhookStage implements AsyncDisposable {
   }
 }
 
-/** Starts a server of its own with a team. What the test changes beside it wakes the server as a command would. */
-export async function startWebhookStage(environment: Record<string, string> = {}): Promise<WebhookStage> {
+/**
+ * Starts a server of its own with a team. What the test changes beside it wakes the server as a command would. `limits` is
+ * for the shell's `ulimit`.
+ */
+export async function startWebhookStage(
+  environment: Record<string, string> = {},
+  { limits = "" }: { limits?: string } = {},
+): Promise<WebhookStage> {
   const folder = temporaryFolder();
   const workspace = openWorkspace(folder.path);
   workspace.database.onWork(() => signalWork(folder.path));
@@ -245,6 +251,7 @@ export async function startWebhookStage(environment: Record<string, string> = {}
   const server = await startServer({
     dataDir: folder.path,
     environment: { ...defaultEnvironment, ...environment },
+    limits,
   });
   return new WebhookStage({ workspace, team, server, folder, token });
 }
