@@ -62,6 +62,8 @@ export function startServer(
       found && way?.direct
         ? await way.direct(request, found.segments, always)
         : withHeaders(await respond(request, path, found), always);
+    // Bun adds it to every answer but those to HEAD, which have to say what those to GET do.
+    if (request.method === "HEAD") response.headers.set("date", new Date().toUTCString());
     const line = {
       request_id: id,
       status: response.status,
@@ -154,11 +156,13 @@ function withPath(request: Request, path: string): Request {
 /** A path alone, made of nothing that could be read in more than one way. */
 const plainPath = /^\/[\w/-]*$/;
 
-/** The path of the request's address as a URL has it, or undefined when the address is none. */
+/** The path of the request's address as a URL has it, or undefined when the address is none or named with two hosts. */
 function makePathOf(): (request: Request) => string | undefined {
   // Nearly all requests name the same host: what was once found to be one needs no second look.
   let origin = "";
-  return ({ url }) => {
+  return ({ url, headers }) => {
+    // Two headers arrive joined by a comma, and Bun takes the first for the URL (RFC 9112, 3.2 wants both refused).
+    if (headers.get("host")?.includes(",")) return undefined;
     if (origin !== "" && url.startsWith(origin)) {
       const path = url.slice(origin.length);
       if (plainPath.test(path)) return path;

@@ -48,6 +48,17 @@ describe("the host of a request", () => {
     },
   );
 
+  test.each(["b", "a", "", "a:80"])("is refused where it is said twice: a and %p", async (other) => {
+    for (const headers of [
+      ["Host: a", `Host: ${other}`],
+      ["host: a", "X-Between: x", `HOST: ${other}`],
+    ]) {
+      const answer = await get(channel, ...headers);
+      expect(answer.status).toBe(400);
+      expect(JSON.parse(answer.text)).toEqual({ message: "The request's address or Host is not valid." });
+    }
+  });
+
   test("is refused where it is missing, which HTTP/1.0 allows and we cannot use", async () => {
     const [answer] = await exchange(
       stage.server.url,
@@ -210,6 +221,10 @@ describe("the method", () => {
     expect(head?.body).toBe("");
     expect(head?.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));
     expect(head?.headers.get("content-type")).toBe(headers.get("content-type"));
+    const [date, headDate] = [headers.get("date"), head?.headers.get("date")].map((text) =>
+      Date.parse(text ?? ""),
+    );
+    expect(Math.abs((headDate ?? 0) - (date ?? 0))).toBeLessThanOrEqual(2_000);
   });
 });
 
