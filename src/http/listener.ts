@@ -7,10 +7,10 @@ type Server = Bun.Server<undefined>;
 const lookEveryMs = 100;
 
 /**
- * After so many looks in which no descriptor was free, and no connection at rest, it hangs up on all who have not asked:
- * sooner where none of them waits for an answer of ours, for that may be what takes long.
+ * After so many looks in which no descriptor was free, no connection at rest and hardly anything asked, it hangs up on
+ * all who have not asked: sooner where none of them waits for an answer of ours, for that may be what takes long.
  */
-const looksWithoutRoomMax = { asked: 20, unasked: 2 };
+const looksInVainMax = { asked: 20, unasked: 2 };
 
 /** How long it takes no connections then, so that deliveries come to their descriptors, in milliseconds. */
 const restMs = 250;
@@ -18,8 +18,13 @@ const restMs = 250;
 /** However few descriptors are free, it listens again after so long: what holds them is not its clients then. */
 const restMaxMs = 10_000;
 
-/** How often it is said that descriptors are short, in milliseconds. */
+/** How often the same is said in the log, in milliseconds. */
 const sayEveryMs = 60_000;
+
+/** What the log says when clients have to be turned away. */
+const shortage =
+  "Connections have taken every file descriptor that is not kept back: those that ask nothing are closed. " +
+  "More are to be had with ulimit -n, LimitNOFILE in a unit of systemd.";
 
 /** Whoever has asked nothing for so long is not connected any more: Bun has closed the connection as idle. */
 const keptAliveMaxMs = 15_000;
@@ -34,15 +39,16 @@ const headWaitMs = 1_000;
 /**
  * Listens at one address, keeps its connections from taking all descriptors, and stops without cutting off anybody who
  * has asked. Bun has no bound for connections and accepts until the system refuses, so a reserve is held back from them.
- * When the rest is used up, connections at rest are closed; where that is not enough, because nobody ever ends his
- * request, the address is left and taken anew: all that has been asked is answered, and all others are hung up on.
+ * When the rest is used up, connections are closed with their next answer, and those at rest at once; where that makes no
+ * room, because nobody ever ends his request, the address is left and taken anew: all that has been asked is answered,
+ * and all others are hung up on.
  */
 export class Listener {
   readonly port: number;
-  /** Set by whoever answers: when the latest request came, as `performance.now()` has it. */
-  latestRequestAt = -Infinity;
-  /** From a stop on: each answer has to say `Connection: close`. */
-  isStopping = false;
+  /** Counted by whoever answers: the requests so far. */
+  requests = 0;
+  /** Before a stop, and while descriptors are short: each answer has to say `Connection: close`. */
+  endsConnections = false;
   readonly #open: (port: number) => Server;
   readonly #reserve: DescriptorReserve;
   readonly #log: Log;
@@ -50,9 +56,12 @@ export class Listener {
   #server: Server | undefined;
   /** Those that answer what they were asked before the address was left. */
   readonly #leaving = new Set<Server>();
-  #looksWithoutRoom = 0;
+  #looksInVain = 0;
+  #requestsSeen = 0;
+  /** About when the latest request came. */
+  #askedAt = -Infinity;
   #leftAt = 0;
-  #saidAt = -Infinity;
+  readonly #saidAt = new Map<string, number>();
   readonly #timer: Timer;
 
   /** @throws what `open` throws, the operating system's error when the address is taken for one. */
@@ -71,9 +80,8 @@ export class Listener {
    * connections, closes those at rest and waits for the requests under way.
    */
   async stop(): Promise<void> {
-    this.isStopping = true;
-    await this.#tellClients();
     clearInterval(this.#timer);
+    await this.#tellClients();
     this.#reserve.letGo();
     if (this.#server) this.#leaving.add(this.#server);
     await Promise.all([...this.#leaving].map((server) => finish(server)));
@@ -81,32 +89,44 @@ export class Listener {
 
   async #tellClients(): Promise<void> {
     const begunAt = performance.now();
-    if (begunAt - this.latestRequestAt > keptAliveMaxMs) return;
-    let now = begunAt;
-    while (now - Math.max(begunAt, this.latestRequestAt) < quietMs && now - begunAt < tellMaxMs) {
+    this.endsConnections = true;
+    this.#countRequests(begunAt);
+    if (begunAt - this.#askedAt > keptAliveMaxMs) return;
+    for (let now = begunAt; now - begunAt < tellMaxMs; now = performance.now()) {
+      if (this.#countRequests(now) === 0 && now - Math.max(begunAt, this.#askedAt) > quietMs) return;
       await Bun.sleep(quietMs / 10);
-      now = performance.now();
     }
   }
 
+  /** Returns how many came since it was called last. */
+  #countRequests(now: number): number {
+    const count = this.requests - this.#requestsSeen;
+    this.#requestsSeen = this.requests;
+    if (count > 0) this.#askedAt = now;
+    return count;
+  }
+
   #look(): void {
+    const asked = this.#countRequests(performance.now());
     for (const server of this.#leaving) this.#hangUpWhenAnswered(server);
     if (this.#server === undefined) return this.#listenAgain();
-    if (this.#reserve.hold()) {
-      this.#looksWithoutRoom = 0;
+    const wasShort = this.endsConnections;
+    this.endsConnections = !this.#reserve.hold();
+    if (!this.endsConnections || !wasShort) {
+      this.#looksInVain = 0;
       return;
     }
-    this.#say();
-    if (this.#server.closeIdleConnections() > 0) return;
-    this.#looksWithoutRoom++;
-    const { asked, unasked } = looksWithoutRoomMax;
-    if (this.#looksWithoutRoom >= (this.#server.pendingRequests > 0 ? asked : unasked))
+    this.#say("server.descriptors_short", { reason: shortage, kept_back: this.#reserve.size });
+    if (this.#server.closeIdleConnections() > 0 || asked > this.#reserve.size / 4) return;
+    this.#looksInVain++;
+    const { pendingRequests } = this.#server;
+    if (this.#looksInVain >= looksInVainMax[pendingRequests > 0 ? "asked" : "unasked"])
       this.#leave(this.#server);
   }
 
   #leave(server: Server): void {
     this.#server = undefined;
-    this.#looksWithoutRoom = 0;
+    this.#looksInVain = 0;
     this.#leftAt = performance.now();
     this.#leaving.add(server);
     void server.stop().then(() => this.#leaving.delete(server));
@@ -125,23 +145,16 @@ export class Listener {
     try {
       this.#server = this.#open(this.port);
     } catch (error) {
-      this.#log.error({ err: error, port: this.port }, "server.not_listening");
       this.#leftAt = performance.now();
+      this.#say("server.not_listening", { err: error, port: this.port });
     }
   }
 
-  #say(): void {
+  #say(event: string, fields: object): void {
     const now = performance.now();
-    if (now - this.#saidAt < sayEveryMs) return;
-    this.#saidAt = now;
-    this.#log.warn(
-      {
-        reason:
-          "Connections have taken every file descriptor that is not kept back. Those that ask nothing are closed.",
-        kept_back: this.#reserve.size,
-      },
-      "server.descriptors_short",
-    );
+    if (now - (this.#saidAt.get(event) ?? -Infinity) < sayEveryMs) return;
+    this.#saidAt.set(event, now);
+    this.#log.warn(fields, event);
   }
 }
 

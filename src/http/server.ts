@@ -43,7 +43,7 @@ export function startServer(
 
   async function answer(request: Request): Promise<Response> {
     const startedAt = performance.now();
-    listener.latestRequestAt = startedAt;
+    listener.requests++;
     const id = Bun.randomUUIDv7();
     // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
     const always: Record<string, string> = {
@@ -51,7 +51,7 @@ export function startServer(
       "x-content-type-options": "nosniff",
       "cache-control": "no-store",
     };
-    if (listener.isStopping) always.connection = "close";
+    if (listener.endsConnections) always.connection = "close";
     const path = pathOf(request);
     const found = path === undefined ? undefined : findRoute(path);
     const meant = found || path === undefined ? path : application.meant?.(path);
