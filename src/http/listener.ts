@@ -3,8 +3,8 @@ import type { Log } from "../log.ts";
 
 type Server = Bun.Server<undefined>;
 
-/** How often it looks whether there are descriptors left, in milliseconds. */
-const lookEveryMs = 100;
+/** How often it looks whether there are descriptors left, in milliseconds: rarely while there are, to wake nobody. */
+const lookEveryMs = { calm: 1_000, short: 100 };
 
 /**
  * After so many looks in which no descriptor was free, no connection at rest and hardly anything asked, it hangs up on
@@ -62,7 +62,7 @@ export class Listener {
   #askedAt = -Infinity;
   #leftAt = 0;
   readonly #saidAt = new Map<string, number>();
-  readonly #timer: Timer;
+  #timer: Timer | undefined;
 
   /** @throws what `open` throws, the operating system's error when the address is taken for one. */
   constructor(port: number, open: (port: number) => Server, reserve: DescriptorReserve, log: Log) {
@@ -72,7 +72,7 @@ export class Listener {
     this.#server = open(port);
     this.port = this.#server.port ?? port;
     reserve.hold();
-    this.#timer = setInterval(() => this.#look(), lookEveryMs);
+    this.#lookLater();
   }
 
   /**
@@ -80,7 +80,7 @@ export class Listener {
    * connections, closes those at rest and waits for the requests under way.
    */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     await this.#tellClients();
     this.#reserve.letGo();
     if (this.#server) this.#leaving.add(this.#server);
@@ -104,6 +104,17 @@ export class Listener {
     this.#requestsSeen = this.requests;
     if (count > 0) this.#askedAt = now;
     return count;
+  }
+
+  #lookLater(): void {
+    const isCalm = !this.endsConnections && this.#leaving.size === 0;
+    this.#timer = setTimeout(
+      () => {
+        this.#look();
+        this.#lookLater();
+      },
+      lookEveryMs[isCalm ? "calm" : "short"],
+    );
   }
 
   #look(): void {
