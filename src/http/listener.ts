@@ -3,8 +3,8 @@ import type { Log } from "../log.ts";
 
 type Server = Bun.Server<undefined>;
 
-/** How often it looks whether there are descriptors left, in milliseconds: rarely while there are, to wake nobody. */
-const lookEveryMs = { calm: 1_000, short: 100 };
+/** How often it looks whether there are descriptors left, in milliseconds: rarely while nobody asks anything. */
+const lookEveryMs = { busy: 100, idle: 1_000 };
 
 /**
  * After so many looks in which no descriptor was free, no connection at rest and hardly anything asked, it hangs up on
@@ -16,7 +16,7 @@ const looksInVainMax = { asked: 20, unasked: 2 };
 const restMs = 250;
 
 /** However few descriptors are free, it listens again after so long: what holds them is not its clients then. */
-const restMaxMs = 10_000;
+const restMaxMs = 2_000;
 
 /** How often the same is said in the log, in milliseconds. */
 const sayEveryMs = 60_000;
@@ -45,8 +45,6 @@ const headWaitMs = 1_000;
  */
 export class Listener {
   readonly port: number;
-  /** Counted by whoever answers: the requests so far. */
-  requests = 0;
   /** Before a stop, and while descriptors are short: each answer has to say `Connection: close`. */
   endsConnections = false;
   readonly #open: (port: number) => Server;
@@ -57,12 +55,13 @@ export class Listener {
   /** Those that answer what they were asked before the address was left. */
   readonly #leaving = new Set<Server>();
   #looksInVain = 0;
-  #requestsSeen = 0;
+  #requests = 0;
   /** About when the latest request came. */
   #askedAt = -Infinity;
   #leftAt = 0;
   readonly #saidAt = new Map<string, number>();
   #timer: Timer | undefined;
+  #isDozing = false;
 
   /** @throws what `open` throws, the operating system's error when the address is taken for one. */
   constructor(port: number, open: (port: number) => Server, reserve: DescriptorReserve, log: Log) {
@@ -72,7 +71,15 @@ export class Listener {
     this.#server = open(port);
     this.port = this.#server.port ?? port;
     reserve.hold();
-    this.#lookLater();
+    this.#lookIn(lookEveryMs.busy);
+  }
+
+  /** To be called for each request. */
+  hear(): void {
+    this.#requests++;
+    if (!this.#isDozing) return;
+    clearTimeout(this.#timer);
+    this.#lookIn(lookEveryMs.busy);
   }
 
   /**
@@ -81,6 +88,7 @@ export class Listener {
    */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#isDozing = false;
     await this.#tellClients();
     this.#reserve.letGo();
     if (this.#server) this.#leaving.add(this.#server);
@@ -90,35 +98,34 @@ export class Listener {
   async #tellClients(): Promise<void> {
     const begunAt = performance.now();
     this.endsConnections = true;
-    this.#countRequests(begunAt);
+    this.#takeRequests(begunAt);
     if (begunAt - this.#askedAt > keptAliveMaxMs) return;
     for (let now = begunAt; now - begunAt < tellMaxMs; now = performance.now()) {
-      if (this.#countRequests(now) === 0 && now - Math.max(begunAt, this.#askedAt) > quietMs) return;
+      if (this.#takeRequests(now) === 0 && now - Math.max(begunAt, this.#askedAt) > quietMs) return;
       await Bun.sleep(quietMs / 10);
     }
   }
 
   /** Returns how many came since it was called last. */
-  #countRequests(now: number): number {
-    const count = this.requests - this.#requestsSeen;
-    this.#requestsSeen = this.requests;
+  #takeRequests(now: number): number {
+    const count = this.#requests;
+    this.#requests = 0;
     if (count > 0) this.#askedAt = now;
     return count;
   }
 
-  #lookLater(): void {
-    const isCalm = !this.endsConnections && this.#leaving.size === 0;
-    this.#timer = setTimeout(
-      () => {
-        this.#look();
-        this.#lookLater();
-      },
-      lookEveryMs[isCalm ? "calm" : "short"],
-    );
+  #lookIn(ms: number): void {
+    this.#isDozing = ms === lookEveryMs.idle;
+    this.#timer = setTimeout(() => {
+      const asked = this.#takeRequests(performance.now());
+      this.#look(asked);
+      const isIdle = asked === 0 && !this.endsConnections && this.#leaving.size === 0;
+      this.#lookIn(isIdle ? lookEveryMs.idle : lookEveryMs.busy);
+    }, ms);
   }
 
-  #look(): void {
-    const asked = this.#countRequests(performance.now());
+  /** `asked`: how many requests have come since the look before. */
+  #look(asked: number): void {
     for (const server of this.#leaving) this.#hangUpWhenAnswered(server);
     if (this.#server === undefined) return this.#listenAgain();
     const wasShort = this.endsConnections;

@@ -43,7 +43,7 @@ export function startServer(
 
   async function answer(request: Request): Promise<Response> {
     const startedAt = performance.now();
-    listener.requests++;
+    listener.hear();
     const id = Bun.randomUUIDv7();
     // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
     const always: Record<string, string> = {
