@@ -50,6 +50,7 @@ export async function startApp({
 }: AppParts): Promise<RunningApp> {
   await using begun = new AsyncDisposableStack();
   const lock = begun.use(holdServerLock(dataDir));
+  const lateStarters = startLateStarters();
   const { ca, ...guardOverrides } = overrides;
   const vault = new Vault(findKey(dataDir, config.secretKey));
   if (await vault.adopt(database)) {
@@ -88,7 +89,7 @@ export async function startApp({
     ? prepareDeliveries({ config, dataDir, database, log, vault, guard, ca })
     : undefined;
   begun.defer(() => deliveries?.stop());
-  await startLateStarters();
+  await lateStarters;
   // After all that can fail for want of a file: nobody is answered by a server that then gives up.
   const server = startServer(root, log, config, new DescriptorReserve(descriptorShares().keptBack));
   begun.defer(() => server.stop());
