@@ -2,7 +2,7 @@ import type { Config } from "./config.ts";
 import type { Database } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import type { AddressGuard } from "./deliveries/address-guard.ts";
-import { placesFor, requestsMax } from "./deliveries/places.ts";
+import { placesFor } from "./deliveries/places.ts";
 import { Retention } from "./deliveries/retention.ts";
 import { Worker } from "./deliveries/worker.ts";
 import { DescriptorReserve, descriptorShares } from "./descriptors.ts";
@@ -85,13 +85,23 @@ export async function startApp({
     config,
     directory,
   );
+  const shares = descriptorShares();
   const deliveries = config.integrationsEnabled
-    ? prepareDeliveries({ config, dataDir, database, log, vault, guard, ca })
+    ? prepareDeliveries({
+        config,
+        dataDir,
+        database,
+        log,
+        vault,
+        guard,
+        ca,
+        deliverySockets: shares.deliveries,
+      })
     : undefined;
   begun.defer(() => deliveries?.stop());
   await lateStarters;
   // After all that can fail for want of a file: nobody is answered by a server that then gives up.
-  const server = startServer(root, log, config, new DescriptorReserve(descriptorShares().keptBack));
+  const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack));
   begun.defer(() => server.stop());
   listening = `http://${urlHost(config.host)}:${server.port}`;
   await deliveries?.begin();
@@ -116,10 +126,21 @@ type DeliveryParts = Omit<AppParts, "overrides"> & {
   vault: Vault;
   guard: AddressGuard;
   ca: string | undefined;
+  /** How many requests may be under way at once, for want of descriptors for more. */
+  deliverySockets: number;
 };
 
 /** What delivers the queue, beside the requests; until it begins it only listens for work. */
-function prepareDeliveries({ config, dataDir, database, log, vault, guard, ca }: DeliveryParts) {
+function prepareDeliveries({
+  config,
+  dataDir,
+  database,
+  log,
+  vault,
+  guard,
+  ca,
+  deliverySockets,
+}: DeliveryParts) {
   const worker = new Worker({
     database,
     vault,
@@ -130,7 +151,7 @@ function prepareDeliveries({ config, dataDir, database, log, vault, guard, ca }:
       backoffBaseMs: config.webhooksBackoffBase * 1000,
       disableAfter: config.webhooksDisableAfter,
     },
-    places: placesFor(requestsMax),
+    places: placesFor(deliverySockets),
   });
   const stopWatching = watchForWork(dataDir, () => void worker.wakeAll());
   return {

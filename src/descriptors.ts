@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 
-/** So many attempts run at once (deliveries/lanes.ts), and a few files and look-ups of names beside them. */
+/** Enough for the deliveries to receivers that answer quickly, and for a few files and look-ups of names beside them. */
 const keptBackMax = 256;
 
 /** What macOS gives a process that may have any number, and what is taken for the limit where the system tells none. */
@@ -20,8 +20,8 @@ export type DescriptorShares = {
  * that counts.
  */
 export function descriptorShares(limit = descriptorLimit()): DescriptorShares {
-  const keptBack = Math.min(keptBackMax, Math.floor(limit / 4));
-  return { keptBack, deliveries: Math.floor((keptBack * 15) / 16) };
+  const quarter = Math.floor(limit / 4);
+  return { keptBack: Math.min(keptBackMax, quarter), deliveries: Math.floor((quarter * 15) / 16) };
 }
 
 /** How many descriptors the process may have. */

@@ -43,7 +43,7 @@ describe("the server", () => {
   });
 
   test("is not stopped by SIGHUP where it was started with nohup", async () => {
-    await using server = await startServer({ limits: `-n 1000; trap "" HUP; true` });
+    await using server = await startServer({ within: ["/bin/sh", "-c", `trap "" HUP; exec "$0" "$@"`] });
     process.kill(server.pid, "SIGHUP");
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     expect(await server.stop()).toBe(0);

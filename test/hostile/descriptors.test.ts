@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { until } from "../support/conditions.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer, type TestServer, underLimits } from "../support/server.ts";
 import { startWebhookStage } from "../webhooks/webhook-stage.ts";
 import { RawConnection } from "./raw-connection.ts";
 
@@ -31,7 +31,7 @@ function softLimitOf({ pid }: TestServer): number {
 
 describe("file descriptors", () => {
   test("are all used that the system gives: the soft limit is raised to the hard one", async () => {
-    await using server = await startServer({ limits: "-S -n 200 && ulimit -H -n 300" });
+    await using server = await startServer({ within: underLimits("-S -n 200 && ulimit -H -n 300") });
     expect(softLimitOf(server)).toBe(300);
   });
 
@@ -43,7 +43,7 @@ describe("file descriptors", () => {
   test.each([64, 256])(
     "%i of them and a flood of half-sent requests before the first delivery: it is served and delivers within seconds",
     async (limit) => {
-      await using stage = await startWebhookStage({}, { limits: `-n ${limit}` });
+      await using stage = await startWebhookStage({}, { within: underLimits(`-n ${limit}`) });
       await using listener = await stage.listen({ events: ["message.created"] });
       using _flood = openHalf(stage.server.url, 1_000);
       await stage.server.logLine(({ msg }) => msg === "server.descriptors_short");
@@ -56,7 +56,7 @@ describe("file descriptors", () => {
   );
 
   test("that are short make connections at rest give room, and every request is answered", async () => {
-    await using server = await startServer({ limits: "-n 64" });
+    await using server = await startServer({ within: underLimits("-n 64") });
     // More connections than there is room for, each of which is kept after its request.
     const connections = Array.from({ length: 200 }, () => new RawConnection(server.url));
     for (const connection of connections) connection.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -61,9 +61,9 @@ export class TestServer implements AsyncDisposable {
     this.#url = said.url;
   }
 
-  /** Stops it as an operator would, with SIGTERM, and returns its exit status. */
-  async stop(): Promise<number> {
-    return await this.#end("SIGTERM");
+  /** Stops it as an operator would, and returns its exit status. */
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number> {
+    return await this.#end(signal);
   }
 
   /** Ends it in the middle of whatever it does, as a crash would. */
@@ -97,7 +97,7 @@ export class TestServer implements AsyncDisposable {
     return this.#child;
   }
 
-  async #end(signal: "SIGTERM" | "SIGKILL"): Promise<number> {
+  async #end(signal: NodeJS.Signals): Promise<number> {
     const child = this.#running();
     child.kill(signal);
     const status = await child.exited;

@@ -236,12 +236,12 @@ export class WebhookStage implements AsyncDisposable {
 }
 
 /**
- * Starts a server of its own with a team. What the test changes beside it wakes the server as a command would. `limits` is
- * for the shell's `ulimit`.
+ * Starts a server of its own with a team. What the test changes beside it wakes the server as a command would. `within` is
+ * what the server is started within.
  */
 export async function startWebhookStage(
   environment: Record<string, string> = {},
-  { limits = "" }: { limits?: string } = {},
+  { within = [] }: { within?: readonly string[] } = {},
 ): Promise<WebhookStage> {
   const folder = temporaryFolder();
   const workspace = openWorkspace(folder.path);
@@ -251,7 +251,7 @@ export async function startWebhookStage(
   const server = await startServer({
     dataDir: folder.path,
     environment: { ...defaultEnvironment, ...environment },
-    limits,
+    within,
   });
   return new WebhookStage({ workspace, team, server, folder, token });
 }
