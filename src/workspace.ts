@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
@@ -6,6 +6,7 @@ import { type Database, openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { DomainError } from "./errors.ts";
 import { signalWork } from "./jobs/signal.ts";
+import { makeFolder } from "./on-disk.ts";
 import { createKeyFile } from "./secrets/key.ts";
 import { createTeam, listTeams, type Team } from "./teams/teams.ts";
 import { type Person, personResource } from "./users/users.ts";
@@ -55,7 +56,7 @@ export async function initWorkspace(
   actor: string,
 ): Promise<{ team: Team; owner: Person; channel: Channel }> {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     // SQLite gives its other files the mode of this one; in a folder that others may enter, it must not be theirs.
     closeSync(openSync(databaseFile(dataDir), "a", 0o600));
   } catch (error) {

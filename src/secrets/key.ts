@@ -1,35 +1,43 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
+import { flush, writeFileOnce } from "../on-disk.ts";
 
 const keyBytes = 32;
-const keyFileName = "secret.key";
 
 /**
  * The key that signing secrets are encrypted under: `PARLEY_SECRET_KEY` where it is set, else the key file in the data
- * folder. Undefined when there is none, which is said where a secret is needed and stops nothing else.
+ * folder. Undefined when there is none, which is said where a secret is needed and stops nothing else. A file that an
+ * operator has just put there is on disk when this returns, before anything is sealed under it.
  * @throws DomainError `invalid` when the file does not hold a key.
  */
 export function findKey(dataDir: string, fromSettings: string): Buffer | undefined {
   if (fromSettings !== "") return parseKey(fromSettings);
-  const path = join(dataDir, keyFileName);
+  const path = keyFile(dataDir);
   if (!existsSync(path)) return undefined;
   const key = parseKey(readFileSync(path, "utf8").trim());
-  if (key) return key;
+  if (key) {
+    flush(path);
+    flush(dataDir);
+    return key;
+  }
   throw new DomainError(
     "invalid",
     `${path} does not hold a key (${keyBytes} bytes in base64). Put the right one back from a copy.`,
   );
 }
 
-/** Makes the key file of a new data folder, for its owner alone (mode 0600). One that is there stays. */
+/** Makes the key file of a new data folder, for its owner alone (mode 0600) and on disk. One that is there stays. */
 export function createKeyFile(dataDir: string): void {
-  const path = join(dataDir, keyFileName);
+  const path = keyFile(dataDir);
   if (existsSync(path)) return;
   const key = Buffer.from(crypto.getRandomValues(new Uint8Array(keyBytes)));
-  writeFileSync(path, `${key.toString("base64")}\n`, { mode: 0o600, flag: "wx" });
-  // The mode above passes through the umask, which can only take away; a strange one must not lock the owner out.
-  chmodSync(path, 0o600);
+  writeFileOnce(path, `${key.toString("base64")}\n`);
+}
+
+/** Where the key of a data folder is kept. It is made with the first team, after the tables. */
+export function keyFile(dataDir: string): string {
+  return join(dataDir, "secret.key");
 }
 
 /** 32 bytes in base64 or hex, or undefined. */
