@@ -1,6 +1,9 @@
 import type { ErrorCode } from "../src/errors.ts";
 
-/** What the program exits with after a refusal: 1 refused or failed, 2 wrong usage, 3 no such thing. */
+/**
+ * What the program exits with after a refusal: 1 refused or failed, 2 wrong usage, 3 no such thing, 4 its files were
+ * exchanged or removed while it used them.
+ */
 export const exitStatusOf: Record<ErrorCode, number> = {
   usage: 2,
   not_found: 3,
@@ -16,5 +19,8 @@ export const exitStatusOf: Record<ErrorCode, number> = {
   busy: 1,
   unwritable: 1,
   data_too_new: 1,
+  unwritable: 1,
   key_missing: 1,
+  data_damaged: 1,
+  data_lost: 4,
 };

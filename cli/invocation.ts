@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { type Config, dataDirectory, type Environment, readConfig } from "../src/config.ts";
+import { explainDataError, explainSqliteError } from "../src/data-errors.ts";
 import type { Database } from "../src/database/open.ts";
 import { signalWork } from "../src/jobs/signal.ts";
 import { getTeamNamed, listTeams, type Team } from "../src/teams/teams.ts";
-import { explainDataError, openWorkspace } from "../src/workspace.ts";
+import { openWorkspace } from "../src/workspace.ts";
 import { cliActor } from "./actor.ts";
 import { Output } from "./output.ts";
 import { Prompts } from "./prompts.ts";
@@ -85,6 +86,8 @@ export class Invocation {
     database.onWork(() => this.#tellServer());
     try {
       return await work(database);
+    } catch (error) {
+      throw explainSqliteError(error, this.dataDir);
     } finally {
       await database.close();
     }

@@ -1,9 +1,16 @@
+import { explainDataError } from "../src/data-errors.ts";
 import type { Database } from "../src/database/open.ts";
+import type { OpenFiles } from "../src/database/open-files.ts";
 import { DomainError } from "../src/errors.ts";
+import { exitAtOnce } from "../src/libc.ts";
 import type { Log } from "../src/log.ts";
-import { explainDataError, openWorkspace } from "../src/workspace.ts";
+import { openWorkspace } from "../src/workspace.ts";
+import { exitStatusOf } from "./exit-status.ts";
 import type { Invocation, SettingFlags } from "./invocation.ts";
 import { stopSignal } from "./stop-signal.ts";
+
+/** How long changes are refused once the files are lost, before connections are closed, and how long that may take. */
+const lostWaitMs = 400;
 
 /**
  * Serves the workspace until a signal to stop, then finishes the requests under way and closes the data; a second
@@ -25,29 +32,48 @@ export async function serveUntilStopped(
   try {
     const stopped = stopSignal();
     const log = createLog(config.logLevel);
-    endOnFault(log);
+    endOnLoss(database.files, log);
+    endOnFault(log, database.files);
     const app = await startApp({ config, dataDir, database, log }).catch((error: unknown) => {
       throw explainListenError(error, config) ?? explainDataError(error, dataDir);
     });
     try {
       await onListening({ url: app.url, database });
-      await stopped;
+      const refused = app.lost.then(() => Bun.sleep(lostWaitMs));
+      await Promise.race([stopped, refused]);
     } finally {
-      await app.stop();
+      const givenUp = app.lost.then(() => Bun.sleep(lostWaitMs));
+      await Promise.race([app.stop(), givenUp]);
     }
   } finally {
-    await database.close();
+    const loss = await database.files.lookUntilCertain();
+    if (loss?.isDatabaseWhole !== false) await database.close();
   }
   // A delivery that the stop gave up would keep the process alive until its own time is over.
   process.exit();
 }
 
 /**
+ * Says that a file of the data folder is lost, when it is found to be, and makes that what the process ends with,
+ * whatever it ends by. A database that is another one's is not closed then: SQLite would write to it.
+ */
+function endOnLoss(files: OpenFiles, log: Log): void {
+  files.onLost(({ file, reason, isDatabaseWhole }) => {
+    log.fatal({ file, reason }, "files.lost");
+    process.exitCode = exitStatusOf.data_lost;
+    // After what writes the log's last lines.
+    if (!isDatabaseWhole) process.on("exit", () => exitAtOnce(exitStatusOf.data_lost));
+  });
+}
+
+/**
  * Ends the process with status 1 on a fault that nobody catches. Bun would only print it, since the main module is still
  * being awaited, and go on with a part of the server missing.
  */
-function endOnFault(log: Log): void {
+function endOnFault(log: Log, files: OpenFiles): void {
   const end = (error: unknown) => {
+    // It may come of files that are not there any more, which is what there is to say then.
+    if (files.look()) process.exit();
     log.fatal({ err: error }, "server.failed");
     process.exit(1);
   };

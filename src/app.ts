@@ -1,6 +1,9 @@
 import type { Config } from "./config.ts";
+import { dataDamaged } from "./data-errors.ts";
 import type { Database } from "./database/open.ts";
+import type { Loss } from "./database/open-files.ts";
 import { holdServerLock } from "./database/server-lock.ts";
+import { findDamage } from "./database/soundness.ts";
 import type { AddressGuard } from "./deliveries/address-guard.ts";
 import { placesFor } from "./deliveries/places.ts";
 import { Retention } from "./deliveries/retention.ts";
@@ -18,10 +21,15 @@ import { findKey } from "./secrets/key.ts";
 import { findUnreadableSecrets } from "./secrets/unreadable.ts";
 import { Vault } from "./secrets/vault.ts";
 
+/** How often the files of the data folder are looked at, in milliseconds. */
+const lookEveryMs = 1_000;
+
 /** A running server. */
 export type RunningApp = {
   /** Where it listens, with the port that the system gave. */
   url: string;
+  /** Resolves when a file of the data folder is found to be exchanged or gone. Nothing is written from then on. */
+  lost: Promise<Loss>;
   /** Takes nothing new, lets the requests and deliveries under way finish, then returns. The database stays open. */
   stop(): Promise<void>;
 };
@@ -38,8 +46,8 @@ export type AppParts = {
 /**
  * Puts the parts together: serves, delivers and cleans up. This is the only place that knows them all. Where it throws,
  * nothing of it goes on.
- * @throws DomainError `conflict` when another server works on the data folder; the operating system's error when the
- *   address is taken, or a file of the data folder not for this login.
+ * @throws DomainError `conflict` when another server works on the data folder; `data_damaged` when the database cannot
+ *   be read; the operating system's error when the address is taken, or a file of the data folder not for this login.
  */
 export async function startApp({
   config,
@@ -51,6 +59,7 @@ export async function startApp({
   await using begun = new AsyncDisposableStack();
   const lock = begun.use(holdServerLock(dataDir));
   const lateStarters = startLateStarters();
+  const checkedInMs = checkDatabase(database, dataDir);
   const { ca, ...guardOverrides } = overrides;
   const vault = new Vault(findKey(dataDir, config.secretKey));
   if (await vault.adopt(database)) {
@@ -108,18 +117,47 @@ export async function startApp({
   // What is past its time goes, whether anything is delivered or not.
   const retention = new Retention(database, config.webhooksRetentionDays, log);
   retention.start();
+  const files = watchFiles(database, lock.path);
   // It stands: from here on the one who called ends it.
   begun.move();
+  if (database.logBytesFound > 0) {
+    const reason =
+      "parley.db-wal held changes: the last server or command did not end cleanly, or one is still at work. They were " +
+      "brought in, and what was checked is sound.";
+    log.warn({ log_bytes: database.logBytesFound, checked_in_ms: checkedInMs, reason }, "database.recovered");
+  }
   log.info({ url: listening, integrations_enabled: config.integrationsEnabled }, "server.started");
   return {
     url: listening,
+    lost: files.lost,
     async stop() {
+      files.stopWatching();
       // Together: a client that is slow to let go must not keep the worker beginning new deliveries.
       await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
       lock[Symbol.dispose]();
       log.info("server.stopped");
     },
   };
+}
+
+/**
+ * Checks what can be checked in bounded time before anybody is answered, and returns how long it took.
+ * @throws DomainError `data_damaged`.
+ */
+function checkDatabase({ read }: Database, dataDir: string): number {
+  const startedAt = performance.now();
+  const damage = findDamage(read.$client);
+  if (damage !== undefined) throw dataDamaged(dataDir, damage);
+  return Math.round(performance.now() - startedAt);
+}
+
+/** Looks at the files from time to time; what is found is also found by whoever writes. */
+function watchFiles({ files }: Database, lockPath: string) {
+  const { promise: lost, resolve } = Promise.withResolvers<Loss>();
+  files.onLost(resolve);
+  files.add(lockPath);
+  const looking = setInterval(() => void files.lookUntilCertain(), lookEveryMs);
+  return { lost, stopWatching: () => clearInterval(looking) };
 }
 
 type DeliveryParts = Omit<AppParts, "overrides"> & {

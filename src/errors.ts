@@ -14,7 +14,10 @@ export type ErrorCode =
   | "busy"
   | "unwritable"
   | "key_missing"
-  | "data_too_new";
+  | "unwritable"
+  | "data_too_new"
+  | "data_damaged"
+  | "data_lost";
 
 /** Messages by field, as the specification's ValidationError carries them. */
 export type FieldErrors = Record<string, string[]>;

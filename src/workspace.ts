@@ -1,13 +1,15 @@
-import { closeSync, existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
+import { explainDataError } from "./data-errors.ts";
+import { refuseForeignLog } from "./database/log-number.ts";
 import { type Database, openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { DomainError } from "./errors.ts";
 import { signalWork } from "./jobs/signal.ts";
 import { makeFolder } from "./on-disk.ts";
-import { createKeyFile } from "./secrets/key.ts";
+import { createKeyFile, keyFile } from "./secrets/key.ts";
 import { createTeam, listTeams, type Team } from "./teams/teams.ts";
 import { type Person, personResource } from "./users/users.ts";
 
@@ -19,6 +21,7 @@ const migrationWaitMs = 5_000;
  * @throws what `openWorkspace` throws for a folder that cannot be used.
  */
 export async function hasWorkspace(dataDir: string): Promise<boolean> {
+  refuseLostDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) return false;
   const database = open(dataDir);
   try {
@@ -31,10 +34,12 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
 /**
  * Opens the workspace in the data folder, its tables brought up to what this binary needs.
  * @throws DomainError `not_found` when the folder holds none; `forbidden` when this login may not use it; `invalid`
- *   when its file is not a database; `data_too_new` when a newer binary has used it; `conflict` when an older one
- *   serves it, whose tables would change under it.
+ *   when its file is not a database; `data_damaged` when the file is gone, or the log beside it is another one's;
+ *   `data_too_new` when a newer binary has used it; `conflict` when an older one serves it, whose tables would change
+ *   under it.
  */
 export function openWorkspace(dataDir: string): Database {
+  refuseLostDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) {
     throw new DomainError(
       "not_found",
@@ -48,13 +53,15 @@ export function openWorkspace(dataDir: string): Database {
  * Makes a workspace in the data folder: the folder itself, for its owner alone, and in one write the first team with its
  * owner and `#general`, the key file and the file of signals.
  * @throws DomainError `conflict` when there is a team already, and changes nothing then; `invalid` on `name`, the team's
- *   or the owner's; `forbidden`, `invalid` or `busy` when the folder cannot be used.
+ *   or the owner's; `forbidden`, `invalid`, `unwritable` or `busy` when the folder cannot be used; `data_damaged` when there was a
+ *   workspace whose database is gone.
  */
 export async function initWorkspace(
   dataDir: string,
   input: { team: string; owner: string },
   actor: string,
 ): Promise<{ team: Team; owner: Person; channel: Channel }> {
+  refuseLostDatabase(dataDir);
   try {
     makeFolder(dataDir);
     // SQLite gives its other files the mode of this one; in a folder that others may enter, it must not be theirs.
@@ -86,41 +93,27 @@ export async function initWorkspace(
   }
 }
 
+/** @throws DomainError `data_damaged` when there is no database any more where there was one. */
+function refuseLostDatabase(dataDir: string): void {
+  // In this order, since an `init` at the same moment makes the key after the database.
+  const isKeyThere = existsSync(keyFile(dataDir));
+  const isThere = existsSync(databaseFile(dataDir));
+  if (!isKeyThere || (isThere && statSync(databaseFile(dataDir)).size > 0)) return;
+  throw new DomainError(
+    "data_damaged",
+    `${databaseFile(dataDir)} is ${isThere ? "empty" : "missing"}, but ${keyFile(dataDir)} says that there was a workspace. ` +
+      "Put parley.db back from a copy; or, to begin anew, move secret.key away and run parley init.",
+  );
+}
+
 function open(dataDir: string): Database {
   try {
+    refuseForeignLog(databaseFile(dataDir));
     return openDatabase(databaseFile(dataDir), {
       holdToMigrate: () => holdServerLock(dataDir, migrationWaitMs),
     });
   } catch (error) {
     throw explainDataError(error, dataDir);
-  }
-}
-
-/** The refusal that stands for the system's or SQLite's error about the data folder; any other error as it is. */
-export function explainDataError(error: unknown, dataDir: string): unknown {
-  if (!(error instanceof Error && "code" in error)) return error;
-  switch (error.code) {
-    case "EACCES":
-    case "EPERM":
-    case "EROFS": {
-      const path = "path" in error && typeof error.path === "string" ? error.path : dataDir;
-      return new DomainError(
-        "forbidden",
-        `This login may not use ${path}. Run parley as the login that it belongs to, or give it to this one (chown).`,
-      );
-    }
-    case "SQLITE_CANTOPEN":
-    case "SQLITE_READONLY":
-      return new DomainError("forbidden", `The data folder ${dataDir} cannot be written with this login.`);
-    case "EEXIST":
-    case "ENOTDIR":
-      return new DomainError("invalid", `${dataDir} is not a folder.`);
-    case "SQLITE_NOTADB":
-      return new DomainError("invalid", `${databaseFile(dataDir)} is not a database of parley.`);
-    case "SQLITE_BUSY":
-      return new DomainError("busy", "Another process kept the database locked; try again in a moment.");
-    default:
-      return error;
   }
 }
 

@@ -1,7 +1,12 @@
-import { Database as SqliteFile } from "bun:sqlite";
+import { Database as SqliteFile, SQLiteError } from "bun:sqlite";
+import { statSync } from "node:fs";
 import { type BunSQLiteDatabase, drizzle } from "drizzle-orm/bun-sqlite";
+import { DomainError } from "../errors.ts";
+import { ChangeLog, logBytesMax } from "./change-log.ts";
 import { Commit } from "./commit.ts";
+import { beginNumbers, countLog } from "./log-number.ts";
 import { migrate } from "./migrate.ts";
+import { type Account, type LogState, OpenFiles } from "./open-files.ts";
 import * as schema from "./schema.ts";
 import { type Stamp, stampOf, stampOncePerTurn } from "./stamp.ts";
 import { type TroubleListener, Troubles } from "./trouble.ts";
@@ -27,7 +32,8 @@ export type Database = {
    * `change` awaits nothing but the database, does nothing else that must not be done twice, and never calls `write`.
    * One that awaits nothing at all costs less as a plain function.
    * @throws what `change` throws; DomainError `busy` when another process holds the lock for longer than 5 seconds,
-   *   `unwritable` when the disk is full or refuses to write.
+   *   `unwritable` when the disk is full or refuses to write, `data_lost` once the files are found to be lost: then nothing
+   *   is written any more.
    */
   write<T>(change: (tx: Writing) => T | Promise<T>): Promise<T>;
   /** Calls `listener` after each commit that gave subscriptions new work, with their ids. */
@@ -38,18 +44,19 @@ export type Database = {
   failure(): string | undefined;
   /** Tells `listener` of what goes wrong with the files, and when it is over. */
   onTrouble(listener: TroubleListener): void;
+  /** What was opened, and whether it is still there. */
+  files: OpenFiles;
+  /**
+   * How many bytes the log held before it was opened. More than none: the last process to have it open did not end
+   * cleanly, or another one still has it open.
+   */
+  logBytesFound: number;
   /** Waits for the writes under way, then closes the files. */
   close(): Promise<void>;
 };
 
 /** Below this version two processes that write and checkpoint at once can lose a commit (SQLite's WAL-reset bug). */
 const oldestSafeSqlite = "3.51.3";
-
-/**
- * What the log of changes (`parley.db-wal`) is cut back to after a change that took more: the 1,000 pages, each with its
- * header, after which SQLite begins it anew.
- */
-const logBytesMax = 32 + 1_000 * (24 + 4_096);
 
 /**
  * Opens the database file, creates it where it is missing, and applies the migrations that it lacks. `lockWaitMs` is how
@@ -60,6 +67,7 @@ export function openDatabase(
   path: string,
   { lockWaitMs = 5_000, holdToMigrate }: { lockWaitMs?: number; holdToMigrate?: () => Disposable } = {},
 ): Database {
+  const logBytesFound = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   const writer = new SqliteFile(path, { create: true, strict: true });
   try {
     // Before anything that takes a lock: whoever comes second waits instead of failing.
@@ -71,6 +79,7 @@ export function openDatabase(
     writer.run("PRAGMA temp_store = MEMORY");
     writer.run(`PRAGMA journal_size_limit = ${logBytesMax}`);
     migrate(writer, undefined, holdToMigrate);
+    beginNumbers(writer);
     // After the migrations: rebuilding a table under foreign keys would delete its children.
     writer.run("PRAGMA foreign_keys = ON");
     // From here on the queue waits for the lock itself, without holding up what else goes on.
@@ -95,22 +104,34 @@ export function openDatabase(
   };
   const tx: Writing = Object.assign(drizzle(writer, { schema, logger }), { stamp, commit: new Commit() });
   const listeners: Array<(subscriptionIds: ReadonlySet<string>) => void> = [];
+  const files = new OpenFiles(path, accountOf(writer, reader));
+  const log = new ChangeLog(writer, files);
   const afterCommit = ({ woken }: Commit) => {
     read.stamp.forget();
+    log.tend();
     troubles.committed();
     if (woken.size === 0) return;
     for (const listener of listeners) listener(woken);
   };
+  let isLost = false;
+  files.onLost(() => (isLost = true));
+  const beforeCommit = () => {
+    if (isLost) throw dataLost;
+    log.count();
+  };
   const onFailure = (error: unknown) => troubles.writeFailed(error);
-  const queue = new WriteQueue(writer, tx, { lockWaitMs, afterCommit, onFailure });
-  const troubles = new Troubles(writer, () => queue.write(writeNothingNew));
+  const queue = new WriteQueue(writer, tx, { lockWaitMs, beforeCommit, afterCommit, onFailure });
+  // A new number for the log changes nothing else, and has a page written all the same.
+  const troubles = new Troubles(log, () => queue.write(({ $client }) => countLog($client)));
 
   return {
     read,
-    write: (change) => queue.write(change),
+    files,
+    logBytesFound,
+    write: (change) => (isLost ? Promise.reject(dataLost) : queue.write(change)),
     onWork: (listener) => void listeners.push(listener),
     dataVersion: () => version.get()?.data_version ?? 0,
-    failure: () => troubles.failure(),
+    failure: () => (isLost ? dataLost.message : troubles.failure()),
     onTrouble: (listener) => troubles.listen(listener),
     async close() {
       troubles.close();
@@ -121,10 +142,23 @@ export function openDatabase(
   };
 }
 
-/** Changes nothing, and has a page written all the same. */
-function writeNothingNew({ $client }: Writing): void {
-  const number = $client.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
-  $client.run(`PRAGMA user_version = ${number}`);
+/** Reads memory that all connections share, and costs a microsecond or three. */
+function accountOf(writer: SqliteFile, reader: SqliteFile): Account {
+  const log = reader.query<LogState, []>("PRAGMA wal_checkpoint(NOOP)");
+  const version = writer.query<{ data_version: number }, []>("PRAGMA data_version");
+  return {
+    log() {
+      try {
+        return log.get() ?? { log: 0, checkpointed: 0 };
+      } catch (error) {
+        // On a read-only file system, where commands can still read, there is nothing to bring in.
+        if (error instanceof SQLiteError && error.code === "SQLITE_READONLY")
+          return { log: 0, checkpointed: 0 };
+        throw error;
+      }
+    },
+    foreignChanges: () => version.get()?.data_version ?? 0,
+  };
 }
 
 function refuseUnsafeSqlite(file: SqliteFile): void {
@@ -135,3 +169,8 @@ function refuseUnsafeSqlite(file: SqliteFile): void {
     `This build carries SQLite ${found}; ${oldestSafeSqlite} is the oldest that is safe with two processes.`,
   );
 }
+
+const dataLost = new DomainError(
+  "data_lost",
+  "The files of this workspace were exchanged or removed, so nothing is written any more. The log of the server says which.",
+);

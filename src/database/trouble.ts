@@ -1,12 +1,11 @@
-import type { Database as SqliteFile } from "bun:sqlite";
-import { statSync } from "node:fs";
 import { timestamp } from "../timestamp.ts";
+import type { ChangeLog } from "./change-log.ts";
 import { causeOf } from "./write-errors.ts";
 
 /** How often the log of changes is looked at while there are commits, and what fails tried again, in milliseconds. */
 const lookEveryMs = 1_000;
 
-/** A log of changes of this size is looked into, in bytes: four times what SQLite lets it grow to. */
+/** A log of changes of this size is looked into, in bytes: four times what it is let grow to. */
 const logBytesWorrying = 16 * 1_024 * 1_024;
 
 const frameBytes = 4_096;
@@ -35,8 +34,7 @@ export type TroubleListener = {
  * what is over is known without a request that would find out.
  */
 export class Troubles {
-  readonly #file: SqliteFile;
-  readonly #checkpoint: ReturnType<typeof prepareCheckpoint>;
+  readonly #log: ChangeLog;
   readonly #tryWriting: () => Promise<unknown>;
   readonly #present = new Map<TroubleKind, Trouble>();
   readonly #listeners: TroubleListener[] = [];
@@ -45,9 +43,8 @@ export class Troubles {
   #nextTry: Timer | undefined;
   #isClosed = false;
 
-  constructor(file: SqliteFile, tryWriting: () => Promise<unknown>) {
-    this.#file = file;
-    this.#checkpoint = prepareCheckpoint(file);
+  constructor(log: ChangeLog, tryWriting: () => Promise<unknown>) {
+    this.#log = log;
     this.#tryWriting = tryWriting;
   }
 
@@ -82,10 +79,9 @@ export class Troubles {
     clearTimeout(this.#nextTry);
   }
 
-  // SQLite makes checkpoints itself, after commits, and keeps to itself how they end. One that fails shows in the log,
-  // which grows; why, the next one says.
+  // A checkpoint that fails shows in the log, which grows; why, the next one says.
   #lookAtLog(): void {
-    const bytes = statSync(`${this.#file.filename}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    const { bytes } = this.#log;
     if (bytes <= logBytesWorrying) {
       this.#end("checkpoints");
       this.#end("reader");
@@ -93,7 +89,7 @@ export class Troubles {
     }
     const size = `${Math.round(bytes / 1_024 / 1_024)} MiB`;
     try {
-      const { log, checkpointed } = this.#checkpoint.get() ?? { log: 0, checkpointed: 0 };
+      const { log, checkpointed } = this.#log.bringIn() ?? { log: 0, checkpointed: 0 };
       this.#end("checkpoints");
       if ((log - checkpointed) * frameBytes <= logBytesWorrying) return this.#end("reader");
       const said = `A process has been reading the database for so long that parley.db-wal has grown to ${size}.`;
@@ -137,8 +133,4 @@ export class Troubles {
     this.#nextTry = undefined;
     if (this.#present.size > 0) this.#tryAgainLater();
   }
-}
-
-function prepareCheckpoint(file: SqliteFile) {
-  return file.prepare<{ log: number; checkpointed: number }, []>("PRAGMA wal_checkpoint(PASSIVE)");
 }

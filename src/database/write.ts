@@ -26,6 +26,7 @@ export class WriteQueue {
   readonly #file: SqliteFile;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #tx: Writing;
+  readonly #beforeCommit: () => void;
   readonly #afterCommit: (commit: Commit) => void;
   readonly #onFailure: (error: unknown) => void;
   readonly #lockWaitMs: number;
@@ -38,6 +39,8 @@ export class WriteQueue {
     tx: Writing,
     options: {
       lockWaitMs: number;
+      /** The last that is done in each transaction; where it throws, all of it is undone. */
+      beforeCommit: () => void;
       afterCommit: (commit: Commit) => void;
       /** Told of whatever made a commit or one of its calls fail. */
       onFailure: (error: unknown) => void;
@@ -46,6 +49,7 @@ export class WriteQueue {
     this.#file = file;
     this.#statements = prepareStatements(file);
     this.#tx = tx;
+    this.#beforeCommit = options.beforeCommit;
     this.#afterCommit = options.afterCommit;
     this.#onFailure = options.onFailure;
     this.#lockWaitMs = options.lockWaitMs;
@@ -107,6 +111,7 @@ export class WriteQueue {
       await this.#begin();
       ran = (await this.#runTogether(batch)) ?? (await this.#runApart(batch));
       this.#tx.commit.end();
+      this.#beforeCommit();
       this.#statements.commit.run();
     } catch (error) {
       const reason = this.#failed(error);

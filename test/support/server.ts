@@ -71,6 +71,13 @@ export class TestServer implements AsyncDisposable {
     await this.#end("SIGKILL");
   }
 
+  /** Waits until it has ended by itself, and returns its exit status. */
+  async ended(): Promise<number> {
+    const status = await this.#running().exited;
+    this.#child = undefined;
+    return status;
+  }
+
   /** Starts it again on the same folder, after stopping it where it still runs. */
   async restart(): Promise<void> {
     if (this.#child) await this.stop();

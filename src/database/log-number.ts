@@ -1,0 +1,113 @@
+import type { Database as SqliteFile } from "bun:sqlite";
+import { randomInt } from "node:crypto";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { DomainError } from "../errors.ts";
+
+// SQLite replays a log of changes (`parley.db-wal`) into whatever database file lies beside it. So that a log is known
+// for another file's, or for that of another state of the same file, every log has a number: it is written into the
+// database's first page (as its user_version) by each log that is begun, and gets into the file with all that the log
+// holds. A file belongs to a log if its number is one that the log holds, or the one before the first of these.
+// The first number is random, so that two databases do not count alike.
+
+const databaseHeaderBytes = 100;
+const logHeaderBytes = 32;
+const frameHeaderBytes = 24;
+/** Where the number stands in the first page. */
+const numberAt = 60;
+const magicOfLogs = new Set([0x377f0682, 0x377f0683]);
+
+type NumberRow = { user_version: number };
+
+/** Gives a database of before there were numbers its first one. That takes two commits, so that its log has the 0 too. */
+export function beginNumbers(file: SqliteFile): void {
+  if (numberOf(file) !== 0) return;
+  try {
+    file.run("PRAGMA user_version = 0");
+    file.run(`PRAGMA user_version = ${randomInt(1, 2 ** 31)}`);
+  } catch {
+    // Where nothing can be written now, which reading does not mind, it is tried again at the next start.
+  }
+}
+
+/** Gives the log its number, in the transaction that is open. */
+export function countLog(file: SqliteFile): void {
+  file.run(`PRAGMA user_version = ${after(numberOf(file))}`);
+}
+
+/**
+ * Refuses a log that was not made for this state of the database file. To be called before the file is opened: that
+ * brings the log in, and closing what this opens would take SQLite's locks of this process away.
+ * @throws DomainError `data_damaged` when they do not belong together.
+ */
+export function refuseForeignLog(path: string): void {
+  // Who runs on the files may have begun two logs in the middle of a look.
+  for (let tries = 3; isForeign(path); tries--) {
+    if (tries === 0) throw foreignLog(path);
+    Bun.sleepSync(20);
+  }
+}
+
+function isForeign(path: string): boolean {
+  using database = openIfThere(path);
+  using log = openIfThere(`${path}-wal`);
+  const page = database?.read(0, databaseHeaderBytes);
+  const header = log?.read(0, logHeaderBytes);
+  // Without a header there is nothing that would be replayed.
+  if (!page || !log || !header || !magicOfLogs.has(header.readUInt32BE(0))) return false;
+  // The largest size does not fit into its two bytes.
+  const pageBytes = page.readUInt16BE(16) === 1 ? 65_536 : page.readUInt16BE(16);
+  if (header.readUInt32BE(8) !== pageBytes) return true;
+
+  const number = page.readInt32BE(numberAt);
+  let first: number | undefined;
+  for (const found of numbersIn(log, header.subarray(16, 24), pageBytes)) {
+    first ??= found;
+    if (found === number) return false;
+  }
+  return first !== undefined && first !== after(number);
+}
+
+/** The numbers in a log, in their order. What an earlier log has left behind its end has another salt. */
+function* numbersIn(log: OpenedFile, salt: Buffer, pageBytes: number): Generator<number> {
+  for (let at = logHeaderBytes; ; at += frameHeaderBytes + pageBytes) {
+    const frame = log.read(at, frameHeaderBytes + databaseHeaderBytes);
+    if (!frame?.subarray(8, 16).equals(salt)) return;
+    if (frame.readUInt32BE(0) === 1) yield frame.readInt32BE(frameHeaderBytes + numberAt);
+  }
+}
+
+function numberOf(file: SqliteFile): number {
+  return file.query<NumberRow, []>("PRAGMA user_version").get()?.user_version ?? 0;
+}
+
+/** The next number; zero is that of a database which has none. */
+function after(number: number): number {
+  return (number + 1) | 0 || 1;
+}
+
+type OpenedFile = Disposable & { read(at: number, length: number): Buffer | undefined };
+
+/** The file for reading, or undefined when there is none. */
+function openIfThere(path: string): OpenedFile | undefined {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+  const opened = openSync(path, "r");
+  return {
+    /** So many bytes from there, or undefined where there are fewer. */
+    read(at, length) {
+      const bytes = Buffer.alloc(length);
+      return readSync(opened, bytes, 0, length, at) === length ? bytes : undefined;
+    },
+    [Symbol.dispose]: () => closeSync(opened),
+  };
+}
+
+function foreignLog(path: string): DomainError {
+  const log = basename(`${path}-wal`);
+  return new DomainError(
+    "data_damaged",
+    `${path} is not the file that ${log} beside it was written for, as when a copy is put back and the log of before is ` +
+      `left there. Put back the ${basename(path)} that belongs to it; or, to go on with this one as it is, without the ` +
+      `changes that are in the log, move ${log} away.`,
+  );
+}

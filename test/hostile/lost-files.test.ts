@@ -1,0 +1,200 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { holdServerLock } from "../../src/database/server-lock.ts";
+import { runRefused } from "../support/cli.ts";
+import { until } from "../support/conditions.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace } from "../support/workspace.ts";
+
+/** A server whose owner posts as fast as it answers, and what came of each post. */
+class Posted implements AsyncDisposable {
+  readonly server: TestServer;
+  /** The statuses in the order of the answers, each with the number of log lines that were there before it was sent. */
+  readonly answers: Array<{ status: number; body: string; linesBefore: number }> = [];
+  readonly #posting: Promise<void>;
+  readonly #channel: { url: string; token: string };
+
+  private constructor(server: TestServer, channel: { url: string; token: string }) {
+    this.server = server;
+    this.#channel = channel;
+    this.#posting = this.#postUntilTheEnd();
+  }
+
+  static async start(): Promise<Posted> {
+    const server = await startServer();
+    await using workspace = openWorkspace(server.dataDir);
+    const { owner, general } = await workspace.team("Acme");
+    const { token } = await workspace.token(owner);
+    return new Posted(server, { url: `${server.url}/api/v1/channels/${general.id}/messages`, token });
+  }
+
+  path(name: string): string {
+    return join(this.server.dataDir, name);
+  }
+
+  get acknowledged(): string[] {
+    return this.answers.filter(({ status }) => status === 201).map(({ body }) => body);
+  }
+
+  /** Waits until so many more posts are acknowledged. */
+  async acknowledges(count: number): Promise<void> {
+    const before = this.acknowledged.length;
+    await until(`${count} more are posted`, () => this.acknowledged.length >= before + count);
+  }
+
+  /** Waits until the server has ended by itself, and returns its status and what it says it ended for. */
+  async ended(): Promise<{ status: number; line: Record<string, unknown> }> {
+    await this.#posting;
+    const status = await this.server.ended();
+    return { status, line: await this.server.logLine(({ msg }) => msg === "files.lost") };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server[Symbol.asyncDispose]();
+    await this.#posting;
+  }
+
+  async #postUntilTheEnd(): Promise<void> {
+    const { url, token } = this.#channel;
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    for (let count = 1; ; count++) {
+      const linesBefore = this.server.logLines().length;
+      const body = `message ${count} ${"x".repeat(2_000)}`;
+      try {
+        const { status } = await fetch(url, { method: "POST", headers, body: JSON.stringify({ body }) });
+        this.answers.push({ status, body, linesBefore });
+      } catch {
+        return;
+      }
+    }
+  }
+}
+
+/** What operators do, which file it is about, and what must be told of it. */
+const mishaps: Array<[string, (posted: Posted) => void, string, RegExp]> = [
+  [
+    "a copy is moved over parley.db",
+    (posted) => renameSync(posted.path("copy"), posted.path("parley.db")),
+    "parley.db",
+    /replaced/,
+  ],
+  [
+    "a copy is written over parley.db",
+    (posted) => writeFileSync(posted.path("parley.db"), readFileSync(posted.path("copy"))),
+    "parley.db",
+    /overwritten by another program/,
+  ],
+  ["parley.db is removed", (posted) => rmSync(posted.path("parley.db")), "parley.db", /removed/],
+  ["parley.db-wal is removed", (posted) => rmSync(posted.path("parley.db-wal")), "parley.db-wal", /removed/],
+  ["parley.db-shm is removed", (posted) => rmSync(posted.path("parley.db-shm")), "parley.db-shm", /removed/],
+  ["server.lock is removed", (posted) => rmSync(posted.path("server.lock")), "server.lock", /removed/],
+];
+
+describe.each(mishaps)("when %s under a running server", (_what, happen, file, reason) => {
+  test("it takes no more writes, says why in one line, and ends with a status of its own", async () => {
+    await using posted = await Posted.start();
+    copyFileSync(posted.path("parley.db"), posted.path("copy"));
+    // Long enough that the log is brought into the database file by the server itself.
+    await posted.acknowledges(600);
+    happen(posted);
+    const happenedAt = Date.now();
+    const { status, line } = await posted.ended();
+    expect(status).toBe(4);
+    expect(line).toMatchObject({ level: 60, file: posted.path(file), reason: expect.stringMatching(reason) });
+    expect(Date.parse(String(line.time)) - happenedAt).toBeLessThan(2_000);
+    expect(posted.server.logLines().filter((each) => each.includes("files.lost"))).toHaveLength(1);
+
+    // What cannot even read its token any more is refused in other words.
+    expect(posted.answers.at(-1)?.status).toBeOneOf(/overwritten/.test(reason.source) ? [500, 503] : [503]);
+    const saidAt = posted.server.logLines().findIndex((each) => each.includes("files.lost"));
+    expect(posted.answers.filter((answer) => answer.status === 201 && answer.linesBefore > saidAt)).toEqual(
+      [],
+    );
+  });
+});
+
+describe("what was acknowledged before", () => {
+  test.each(["parley.db-wal", "server.lock"])("is there after %s was removed", async (file) => {
+    await using posted = await Posted.start();
+    await posted.acknowledges(50);
+    rmSync(posted.path(file));
+    expect((await posted.ended()).status).toBe(4);
+    using database = new SqliteFile(posted.path("parley.db"), { readonly: true });
+    const kept = database.query("SELECT body FROM messages ORDER BY position").values().flat();
+    expect(posted.acknowledged.filter((body) => !kept.includes(body))).toEqual([]);
+    await using next = await startServer({ dataDir: posted.server.dataDir });
+    expect((await fetch(`${next.url}/healthz`)).status).toBe(200);
+  });
+
+  test("stays out of a copy that was put in the place of parley.db, which is left as it is", async () => {
+    await using posted = await Posted.start();
+    copyFileSync(posted.path("parley.db"), posted.path("copy"));
+    const copy = readFileSync(posted.path("copy"));
+    await posted.acknowledges(600);
+    const log = statSync(posted.path("parley.db-wal")).ino;
+    renameSync(posted.path("copy"), posted.path("parley.db"));
+    expect((await posted.ended()).status).toBe(4);
+    expect(readFileSync(posted.path("parley.db")).equals(copy)).toBe(true);
+    // With the log of the other one still there, it is not served either before that is moved away.
+    expect(statSync(posted.path("parley.db-wal")).ino).toBe(log);
+    const { message } = await runRefused(posted.server.dataDir, ["serve", "--port", "0"]);
+    expect(message).toContain("parley.db-wal");
+    renameSync(posted.path("parley.db-wal"), posted.path("kept-wal"));
+    await using next = await startServer({ dataDir: posted.server.dataDir });
+    expect((await fetch(`${next.url}/healthz`)).status).toBe(200);
+  });
+});
+
+test("a server that is stopped in the moment after the files were exchanged leaves them alone, too", async () => {
+  await using posted = await Posted.start();
+  copyFileSync(posted.path("parley.db"), posted.path("copy"));
+  await posted.acknowledges(600);
+  const copy = readFileSync(posted.path("copy"));
+  writeFileSync(posted.path("parley.db"), copy);
+  expect(await posted.server.stop()).toBe(4);
+  expect(readFileSync(posted.path("parley.db")).equals(copy)).toBe(true);
+});
+
+test("a second server is refused, however the lock of the first one was removed", async () => {
+  await using server = await startServer();
+  // It cannot notice anything for now.
+  process.kill(server.pid, "SIGSTOP");
+  rmSync(join(server.dataDir, "server.lock"));
+  expect(() => holdServerLock(server.dataDir)).toThrow(/Another parley is serving/);
+  const { status, message } = await runRefused(server.dataDir, ["serve", "--port", "0"]);
+  expect({ status, message }).toMatchObject({
+    status: 1,
+    message: expect.stringContaining("Another parley"),
+  });
+  process.kill(server.pid, "SIGCONT");
+  expect(await server.ended()).toBe(4);
+});
+
+test("other programs may bring the log in, and a server that is looked at goes on", async () => {
+  await using posted = await Posted.start();
+  for (const mode of ["PASSIVE", "RESTART", "TRUNCATE"]) {
+    await posted.acknowledges(300);
+    using other = new SqliteFile(posted.path("parley.db"));
+    other.run("PRAGMA busy_timeout = 5000");
+    other.run(`PRAGMA wal_checkpoint(${mode})`);
+    other.run("VACUUM");
+  }
+  await posted.acknowledges(300);
+  // A look comes once a second.
+  const lookedAt = Date.now() + 2_500;
+  await until("it was looked at twice", () => Date.now() > lookedAt);
+  await posted.acknowledges(10);
+  expect(await posted.server.stop()).toBe(0);
+});
+
+test("a server whose data folder is taken away ends with that, rather than stay up half dead", async () => {
+  using folder = temporaryFolder();
+  await openWorkspace(folder.path)[Symbol.asyncDispose]();
+  await using server = await startServer({ dataDir: folder.path });
+  rmSync(server.dataDir, { recursive: true });
+  expect(await server.ended()).toBe(4);
+  expect(await server.logLine(({ msg }) => msg === "files.lost")).toMatchObject({ level: 60 });
+});
