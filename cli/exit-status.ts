@@ -19,7 +19,6 @@ export const exitStatusOf: Record<ErrorCode, number> = {
   busy: 1,
   unwritable: 1,
   data_too_new: 1,
-  unwritable: 1,
   key_missing: 1,
   data_damaged: 1,
   data_lost: 4,

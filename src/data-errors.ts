@@ -88,8 +88,9 @@ function whyNotWritable(dataDir: string): string | undefined {
   }
 }
 
-/** SQLite's own error in the one that drizzle puts around it. */
+/** SQLite's own error in the one that drizzle puts around it. A refusal has said already what there is to say. */
 function sqliteErrorOf(error: unknown): SQLiteError | undefined {
   if (error instanceof SQLiteError) return error;
+  if (error instanceof DomainError) return undefined;
   return error instanceof Error ? sqliteErrorOf(error.cause) : undefined;
 }

@@ -82,7 +82,7 @@ export class OpenFiles {
    */
   look(): Loss | undefined {
     if (this.#loss) return this.#loss;
-    const loss = this.#exchanged() ?? this.#overwritten();
+    const loss = this.#findLoss();
     if (!loss) return undefined;
     this.#loss = loss;
     for (const tell of this.#listeners) tell(loss);
@@ -107,6 +107,16 @@ export class OpenFiles {
   acceptOwnWrite(): void {
     this.#log = this.#account.log();
     this.#accept(statOf(this.#path));
+  }
+
+  #findLoss(): Loss | undefined {
+    try {
+      return this.#exchanged() ?? this.#overwritten();
+    } catch (error) {
+      // A folder that may not be entered any more, a disk that does not answer: nothing is known of the files then.
+      if (isSystemError(error)) return undefined;
+      throw error;
+    }
   }
 
   #exchanged(): Loss | undefined {
@@ -169,9 +179,13 @@ function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return undefined;
+    if (isSystemError(error) && error.code === "ENOTDIR") return undefined;
     throw error;
   }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
 }
 
 function identityOf(stats: BigIntStats | undefined): string | undefined {

@@ -17,7 +17,6 @@ export const statusOf: Record<ErrorCode, number> = {
   busy: 503,
   unwritable: 503,
   key_missing: 503,
-  unwritable: 503,
   data_too_new: 503,
   data_damaged: 503,
   data_lost: 503,
