@@ -14,7 +14,6 @@ export type ErrorCode =
   | "busy"
   | "unwritable"
   | "key_missing"
-  | "unwritable"
   | "data_too_new"
   | "data_damaged"
   | "data_lost";

@@ -1,6 +1,6 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
-import { isReadyForWriting } from "./poll.ts";
+import { isReadyForWriting } from "./libc.ts";
 
 /** How much is gathered at most, in UTF-16 units, before it is written without waiting for the end of the turn. */
 const gatheredMax = 65_536;

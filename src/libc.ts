@@ -12,6 +12,11 @@ const lockWithoutWaiting = 4;
 const { EBADF, EINVAL, ENOLCK, ENOSYS, ENOTSUP, EOPNOTSUPP } = constants.errno;
 const unsupported = new Set([EBADF, EINVAL, ENOLCK, ENOSYS, ENOTSUP, EOPNOTSUPP]);
 
+/** `POLLOUT` of poll.h: there is room to write. */
+const pollOut = 4;
+/** A `struct pollfd`: the descriptor, and what is asked of it with the place for the answer. */
+const polled = new Int32Array([0, pollOut]);
+
 let opened: ReturnType<typeof open> | undefined;
 
 /**
@@ -26,6 +31,16 @@ export function lockDescriptor(descriptor: number): "held" | "taken" | "unsuppor
   return unsupported.has(errno) ? "unsupported" : "taken";
 }
 
+/**
+ * Asks whether a write to the descriptor would return at once (poll), for `waitMs` milliseconds at most. True also for a
+ * descriptor that no write can succeed on, which returns at once too. A pipe or socket that is ready has room for a page
+ * (4 KiB) at least.
+ */
+export function isReadyForWriting(descriptor: number, waitMs = 0): boolean {
+  polled[0] = descriptor;
+  return (opened ??= open()).poll(polled, 1, waitMs) > 0;
+}
+
 /** Ends the process at once: nothing that is open is closed first, as a clean end would. */
 export function exitAtOnce(status: number): void {
   (opened ??= open())._exit(status);
@@ -37,6 +52,7 @@ function open() {
       return dlopen(name, {
         flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
         [whereErrnoIs]: { args: [], returns: FFIType.ptr },
+        poll: { args: [FFIType.ptr, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
         _exit: { args: [FFIType.i32], returns: FFIType.void },
       }).symbols;
     } catch {
