@@ -29,9 +29,13 @@ const shortage =
 /** Whoever has asked nothing for so long is not connected any more: Bun has closed the connection as idle. */
 const keptAliveMaxMs = 15_000;
 
-/** How long a stop goes on telling clients to close their connections: until none has asked for the first, at most the second. */
-const quietMs = 200;
-const tellMaxMs = 1_000;
+/**
+ * A stop goes on telling clients to close their connections until none has asked in so many turns in a row, at most for
+ * so many in all. Turns and not a time, in which a machine that is held up would have read nothing.
+ */
+const turnMs = 20;
+const quietTurns = 10;
+const tellingTurnsMax = 50;
 
 /** How long a stop waits for a request of which only a part has come, in milliseconds. */
 const headWaitMs = 1_000;
@@ -83,7 +87,7 @@ export class Listener {
   }
 
   /**
-   * Tells clients to close their connections with their next answer, for a second at most, then takes no more
+   * Tells clients to close their connections with their next answer, for about a second at most, then takes no more
    * connections, closes those at rest and waits for the requests under way.
    */
   async stop(): Promise<void> {
@@ -96,13 +100,13 @@ export class Listener {
   }
 
   async #tellClients(): Promise<void> {
-    const begunAt = performance.now();
     this.endsConnections = true;
-    this.#takeRequests(begunAt);
-    if (begunAt - this.#askedAt > keptAliveMaxMs) return;
-    for (let now = begunAt; now - begunAt < tellMaxMs; now = performance.now()) {
-      if (this.#takeRequests(now) === 0 && now - Math.max(begunAt, this.#askedAt) > quietMs) return;
-      await Bun.sleep(quietMs / 10);
+    const now = performance.now();
+    this.#takeRequests(now);
+    if (now - this.#askedAt > keptAliveMaxMs) return;
+    for (let turn = 0, quiet = 0; turn < tellingTurnsMax && quiet < quietTurns; turn++) {
+      await Bun.sleep(turnMs);
+      quiet = this.#takeRequests(performance.now()) === 0 ? quiet + 1 : 0;
     }
   }
 
