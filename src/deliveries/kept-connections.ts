@@ -1,5 +1,6 @@
 import { constants } from "node:crypto";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
+import { descriptorShares } from "../descriptors.ts";
 import { hostNameOf } from "./address-guard.ts";
 
 /** Shorter than receivers keep an idle connection, five seconds for many, so that few close while a request is sent. */
@@ -8,8 +9,8 @@ const restMaxMs = 4_000;
 /** However busy a connection is, after this a new one is opened and the certificate checked anew. */
 const ageMaxMs = 60_000;
 
-/** How many rest at once, over all destinations: as many as attempts run at once (lanes.ts). */
-const restingMax = 120;
+/** How many rest at once, over all destinations, where there are descriptors for them. */
+const restingMost = 120;
 
 /** So many resting connections Bun keeps for each set of TLS options; the next one closes the oldest of them. */
 const poolSize = 64;
@@ -102,6 +103,7 @@ export class KeptConnections {
   readonly #open = new Set<Connection>();
   /** In the order in which they came to rest. */
   readonly #resting: Connection[] = [];
+  #restingMax: number | undefined;
 
   /** Takes out the one to this destination that was used last, if there is one that is still good. */
   take(destination: Destination): Connection | undefined {
@@ -131,7 +133,8 @@ export class KeptConnections {
     connection.restsSince = Date.now();
     this.#resting.push(connection);
     const [oldest] = this.#resting;
-    if (oldest && (this.#resting.length > restingMax || !oldest.isGood(connection.restsSince))) {
+    this.#restingMax ??= Math.min(restingMost, descriptorShares().deliveries);
+    if (oldest && (this.#resting.length > this.#restingMax || !oldest.isGood(connection.restsSince))) {
       this.#resting.shift();
       this.close(oldest);
     }

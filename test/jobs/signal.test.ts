@@ -1,5 +1,5 @@
 import { describe, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { signalWork, watchForWork } from "../../src/jobs/signal.ts";
 import { until } from "../support/conditions.ts";
@@ -48,5 +48,20 @@ describe("a signal of work", () => {
     const looksBefore = watcher.looks;
     signalWork(folder.path);
     await until("the signal is seen", () => watcher.looks > looksBefore + 1);
+  });
+
+  test("is seen again once the file can be made anew, where it could not at first", async () => {
+    using folder = temporaryFolder();
+    const dataDir = join(folder.path, "data");
+    mkdirSync(dataDir);
+    using watcher = watching(dataDir);
+    rmSync(dataDir, { recursive: true });
+    // Were the folder back before the deletion is seen, nothing would have failed.
+    await Bun.sleep(100);
+    mkdirSync(dataDir);
+    await until("it is watched again", () => existsSync(join(dataDir, "queue.signal")));
+    const looksBefore = watcher.looks;
+    signalWork(dataDir);
+    await until("the signal is seen", () => watcher.looks > looksBefore);
   });
 });
