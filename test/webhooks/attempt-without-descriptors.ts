@@ -1,4 +1,4 @@
-import { openSync } from "node:fs";
+import { openSync, writeSync } from "node:fs";
 import { attempt } from "../../src/deliveries/attempt.ts";
 import { prepare } from "../../src/deliveries/prepare.ts";
 
@@ -11,5 +11,5 @@ try {
 } catch {
   // Now there is none.
 }
-process.stdout.write(JSON.stringify(await attempt(outgoing, process.argv[2] ?? "", request)));
+writeSync(1, JSON.stringify(await attempt(outgoing, process.argv[2] ?? "", request)));
 process.exit();
