@@ -51,29 +51,44 @@ export function refuseForeignLog(path: string): void {
 function isForeign(path: string): boolean {
   using database = openIfThere(path);
   using log = openIfThere(`${path}-wal`);
-  const page = database?.read(0, databaseHeaderBytes);
-  const header = log?.read(0, logHeaderBytes);
-  // Without a header there is nothing that would be replayed.
-  if (!page || !log || !header || !magicOfLogs.has(header.readUInt32BE(0))) return false;
-  // The largest size does not fit into its two bytes.
-  const pageBytes = page.readUInt16BE(16) === 1 ? 65_536 : page.readUInt16BE(16);
-  if (header.readUInt32BE(8) !== pageBytes) return true;
+  if (!database || !log) return false;
+  const number = numberInFile(database);
+  const numbers = numbersIn(log);
+  // Without a number there is nothing that would be replayed, or nothing is known of what would be.
+  if (number === undefined || numbers.length === 0) return false;
+  return !numbers.includes(number) && numbers[0] !== after(number);
+}
 
-  const number = page.readInt32BE(numberAt);
-  let first: number | undefined;
-  for (const found of numbersIn(log, header.subarray(16, 24), pageBytes)) {
-    first ??= found;
-    if (found === number) return false;
-  }
-  return first !== undefined && first !== after(number);
+/**
+ * Whether the database file is in a state that its own log makes whole, for a process that has both open: what was
+ * written to it may then be a part of the log. `descriptor` is open for the file and stays so, for the sake of SQLite's
+ * locks; `hasBegun` says whether the file has a part of the log by now.
+ */
+export function isMadeWhole(path: string, descriptor: number, hasBegun: boolean): boolean {
+  using log = openIfThere(`${path}-wal`);
+  const number = numberInFile(fileOf(descriptor));
+  if (!log || number === undefined) return false;
+  const numbers = numbersIn(log);
+  return numbers.includes(number) || (!hasBegun && numbers[0] === after(number));
+}
+
+function numberInFile(database: OpenedFile): number | undefined {
+  return database.read(0, databaseHeaderBytes)?.readInt32BE(numberAt);
 }
 
 /** The numbers in a log, in their order. What an earlier log has left behind its end has another salt. */
-function* numbersIn(log: OpenedFile, salt: Buffer, pageBytes: number): Generator<number> {
+function numbersIn(log: OpenedFile): number[] {
+  const numbers: number[] = [];
+  const header = log.read(0, logHeaderBytes);
+  if (!header || !magicOfLogs.has(header.readUInt32BE(0))) return numbers;
+  const pageBytes = header.readUInt32BE(8);
+  const salt = header.subarray(16, 24);
   for (let at = logHeaderBytes; ; at += frameHeaderBytes + pageBytes) {
     const frame = log.read(at, frameHeaderBytes + databaseHeaderBytes);
-    if (!frame?.subarray(8, 16).equals(salt)) return;
-    if (frame.readUInt32BE(0) === 1) yield frame.readInt32BE(frameHeaderBytes + numberAt);
+    if (!frame?.subarray(8, 16).equals(salt)) return numbers;
+    if (frame.readUInt32BE(0) !== 1) continue;
+    const number = frame.readInt32BE(frameHeaderBytes + numberAt);
+    if (number !== numbers.at(-1)) numbers.push(number);
   }
 }
 
@@ -86,20 +101,23 @@ function after(number: number): number {
   return (number + 1) | 0 || 1;
 }
 
-type OpenedFile = Disposable & { read(at: number, length: number): Buffer | undefined };
+/** `read` returns so many bytes from there, or undefined where there are fewer. */
+type OpenedFile = { read(at: number, length: number): Buffer | undefined };
 
-/** The file for reading, or undefined when there is none. */
-function openIfThere(path: string): OpenedFile | undefined {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
-  const opened = openSync(path, "r");
+function fileOf(descriptor: number): OpenedFile {
   return {
-    /** So many bytes from there, or undefined where there are fewer. */
     read(at, length) {
       const bytes = Buffer.alloc(length);
-      return readSync(opened, bytes, 0, length, at) === length ? bytes : undefined;
+      return readSync(descriptor, bytes, 0, length, at) === length ? bytes : undefined;
     },
-    [Symbol.dispose]: () => closeSync(opened),
   };
+}
+
+/** The file for reading, or undefined when there is none. */
+function openIfThere(path: string): (OpenedFile & Disposable) | undefined {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+  const opened = openSync(path, "r");
+  return { ...fileOf(opened), [Symbol.dispose]: () => closeSync(opened) };
 }
 
 function foreignLog(path: string): DomainError {

@@ -1,4 +1,5 @@
-import { type BigIntStats, statSync } from "node:fs";
+import { type BigIntStats, openSync, statSync } from "node:fs";
+import { isMadeWhole } from "./log-number.ts";
 
 /** How long another process may take to say that it has written into the database file, in milliseconds. */
 const doubtMs = 600;
@@ -47,6 +48,8 @@ export class OpenFiles {
   #isBroughtInByOthers = false;
   #foreignChanges: number;
   #doubtedSince: number | undefined;
+  /** Opened in case of doubt, and never closed: that would take SQLite's locks away. */
+  #forReading: number | undefined;
   #loss: Loss | undefined;
   #listeners: Array<(loss: Loss) => void> = [];
 
@@ -148,6 +151,12 @@ export class OpenFiles {
     }
     this.#doubtedSince ??= performance.now();
     if (performance.now() - this.#doubtedSince < doubtMs) return undefined;
+    // Where the disk is full or fails, another process may have begun to bring the log in, and not got to the end.
+    this.#forReading ??= openSync(this.#path, "r");
+    if (isMadeWhole(this.#path, this.#forReading, this.#log.checkpointed > 0)) {
+      this.#accept(now);
+      return undefined;
+    }
     const reason = `${this.#path} was overwritten by another program under the running server. ${remedy}`;
     return { file: this.#path, reason, isDatabaseWhole: false };
   }
