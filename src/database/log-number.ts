@@ -59,36 +59,36 @@ function isForeign(path: string): boolean {
   return !numbers.includes(number) && numbers[0] !== after(number);
 }
 
-/**
- * Whether the database file is in a state that its own log makes whole, for a process that has both open: what was
- * written to it may then be a part of the log. `descriptor` is open for the file and stays so, for the sake of SQLite's
- * locks; `hasBegun` says whether the file has a part of the log by now.
- */
-export function isMadeWhole(path: string, descriptor: number, hasBegun: boolean): boolean {
+/** The start of a database file that tells one state of it from another. */
+export function headerOf(descriptor: number): Buffer | undefined {
+  return fileOf(descriptor).read(0, databaseHeaderBytes);
+}
+
+/** Whether the log beside the database file has written this header there, or will. */
+export function isHeaderInLog(path: string, header: Buffer): boolean {
   using log = openIfThere(`${path}-wal`);
-  const number = numberInFile(fileOf(descriptor));
-  if (!log || number === undefined) return false;
-  const numbers = numbersIn(log);
-  return numbers.includes(number) || (!hasBegun && numbers[0] === after(number));
+  return log !== undefined && [...headersIn(log)].some((one) => one.equals(header));
 }
 
 function numberInFile(database: OpenedFile): number | undefined {
   return database.read(0, databaseHeaderBytes)?.readInt32BE(numberAt);
 }
 
-/** The numbers in a log, in their order. What an earlier log has left behind its end has another salt. */
+/** The numbers in a log, in their order. */
 function numbersIn(log: OpenedFile): number[] {
-  const numbers: number[] = [];
-  const header = log.read(0, logHeaderBytes);
-  if (!header || !magicOfLogs.has(header.readUInt32BE(0))) return numbers;
-  const pageBytes = header.readUInt32BE(8);
-  const salt = header.subarray(16, 24);
+  return [...headersIn(log)].map((header) => header.readInt32BE(numberAt));
+}
+
+/** The starts of the first pages in a log, in their order. What an earlier log has left behind its end has another salt. */
+function* headersIn(log: OpenedFile): Generator<Buffer> {
+  const start = log.read(0, logHeaderBytes);
+  if (!start || !magicOfLogs.has(start.readUInt32BE(0))) return;
+  const pageBytes = start.readUInt32BE(8);
+  const salt = start.subarray(16, 24);
   for (let at = logHeaderBytes; ; at += frameHeaderBytes + pageBytes) {
     const frame = log.read(at, frameHeaderBytes + databaseHeaderBytes);
-    if (!frame?.subarray(8, 16).equals(salt)) return numbers;
-    if (frame.readUInt32BE(0) !== 1) continue;
-    const number = frame.readInt32BE(frameHeaderBytes + numberAt);
-    if (number !== numbers.at(-1)) numbers.push(number);
+    if (!frame?.subarray(8, 16).equals(salt)) return;
+    if (frame.readUInt32BE(0) === 1) yield frame.subarray(frameHeaderBytes);
   }
 }
 

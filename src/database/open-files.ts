@@ -1,5 +1,5 @@
-import { type BigIntStats, openSync, statSync } from "node:fs";
-import { isMadeWhole } from "./log-number.ts";
+import { type BigIntStats, closeSync, openSync, statSync } from "node:fs";
+import { headerOf, isHeaderInLog } from "./log-number.ts";
 
 /** How long another process may take to say that it has written into the database file, in milliseconds. */
 const doubtMs = 600;
@@ -48,8 +48,10 @@ export class OpenFiles {
   #isBroughtInByOthers = false;
   #foreignChanges: number;
   #doubtedSince: number | undefined;
-  /** Opened in case of doubt, and never closed: that would take SQLite's locks away. */
-  #forReading: number | undefined;
+  /** Of the database file, and open for as long as SQLite has it: closing it would take SQLite's locks away. */
+  readonly #descriptor: number;
+  /** The start of the database file as it was when it was accepted last. */
+  #header: Buffer | undefined;
   #loss: Loss | undefined;
   #listeners: Array<(loss: Loss) => void> = [];
 
@@ -60,7 +62,13 @@ export class OpenFiles {
     this.#files = [path, `${path}-wal`, `${path}-shm`].map(openFile);
     this.#log = account.log();
     this.#foreignChanges = account.foreignChanges();
-    this.#database = statOf(path);
+    this.#descriptor = openSync(path, "r");
+    this.#accept(statOf(path));
+  }
+
+  /** To be called after SQLite has closed the files. */
+  close(): void {
+    closeSync(this.#descriptor);
   }
 
   /** Looks after one more file from now on. */
@@ -151,9 +159,10 @@ export class OpenFiles {
     }
     this.#doubtedSince ??= performance.now();
     if (performance.now() - this.#doubtedSince < doubtMs) return undefined;
-    // Where the disk is full or fails, another process may have begun to bring the log in, and not got to the end.
-    this.#forReading ??= openSync(this.#path, "r");
-    if (isMadeWhole(this.#path, this.#forReading, this.#log.checkpointed > 0)) {
+    // Its time alone may have been set. And where the disk is full or fails, another process may have begun to bring the
+    // log in, which starts with the first page, and not got to the end.
+    const header = headerOf(this.#descriptor);
+    if (header && (this.#header?.equals(header) || isHeaderInLog(this.#path, header))) {
       this.#accept(now);
       return undefined;
     }
@@ -163,6 +172,7 @@ export class OpenFiles {
 
   #accept(database: BigIntStats | undefined): void {
     this.#database = database;
+    this.#header = headerOf(this.#descriptor);
     this.#foreignChanges = this.#account.foreignChanges();
     this.#isBroughtInByOthers = false;
     this.#doubtedSince = undefined;

@@ -138,6 +138,7 @@ export function openDatabase(
       await queue.drained();
       reader.close();
       writer.close();
+      files.close();
     },
   };
 }
