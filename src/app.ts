@@ -1,4 +1,4 @@
-import type { Config } from "./config.ts";
+import { type Config, processEnvironment, requestsAllowed } from "./config.ts";
 import { dataDamaged } from "./data-errors.ts";
 import type { Database } from "./database/open.ts";
 import type { Loss } from "./database/open-files.ts";
@@ -104,7 +104,8 @@ export async function startApp({
         vault,
         guard,
         ca,
-        deliverySockets: shares.deliveries,
+        // Bun keeps what is beyond waiting while its time runs.
+        requestsAtOnce: Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16),
       })
     : undefined;
   begun.defer(() => deliveries?.stop());
@@ -164,8 +165,8 @@ type DeliveryParts = Omit<AppParts, "overrides"> & {
   vault: Vault;
   guard: AddressGuard;
   ca: string | undefined;
-  /** How many requests may be under way at once, for want of descriptors for more. */
-  deliverySockets: number;
+  /** How many requests may be under way at once: there are descriptors for no more, or Bun takes no more. */
+  requestsAtOnce: number;
 };
 
 /** What delivers the queue, beside the requests; until it begins it only listens for work. */
@@ -177,7 +178,7 @@ function prepareDeliveries({
   vault,
   guard,
   ca,
-  deliverySockets,
+  requestsAtOnce,
 }: DeliveryParts) {
   const worker = new Worker({
     database,
@@ -189,7 +190,7 @@ function prepareDeliveries({
       backoffBaseMs: config.webhooksBackoffBase * 1000,
       disableAfter: config.webhooksDisableAfter,
     },
-    places: placesFor(deliverySockets),
+    places: placesFor(requestsAtOnce),
   });
   const stopWatching = watchForWork(dataDir, () => void worker.wakeAll());
   return {

@@ -80,6 +80,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The environment that this process was started with; whoever needs it is given it. */
 export const processEnvironment: Environment = process.env;
 
+/** How many requests Bun lets a process have under way that was started with this environment. */
+export function requestsAllowed({ BUN_CONFIG_MAX_HTTP_REQUESTS: set }: Environment): number {
+  return Number(set) || 256;
+}
+
 /** Tells the libraries that look into the environment by themselves that no colours are wanted. */
 export function forbidColor(): void {
   process.env.NO_COLOR = "1";

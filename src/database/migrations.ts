@@ -4,6 +4,7 @@ import directory from "../../migrations/0003_directory.sql" with { type: "text" 
 import workspaceStamp from "../../migrations/0004_workspace_stamp.sql" with { type: "text" };
 import leanerWrites from "../../migrations/0005_leaner_writes.sql" with { type: "text" };
 import eventsWait from "../../migrations/0006_events_wait_while_disabled.sql" with { type: "text" };
+import queueClock from "../../migrations/0007_queue_clock.sql" with { type: "text" };
 
 /** Every migration, in the order in which it is applied; the SQL is embedded in the binary. Shipped files never change. */
 export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
@@ -13,4 +14,5 @@ export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
   { name: "0004_workspace_stamp", sql: workspaceStamp },
   { name: "0005_leaner_writes", sql: leanerWrites },
   { name: "0006_events_wait_while_disabled", sql: eventsWait },
+  { name: "0007_queue_clock", sql: queueClock },
 ];

@@ -50,6 +50,7 @@ export class OpenFiles {
   #doubtedSince: number | undefined;
   /** Of the database file, and open for as long as SQLite has it: closing it would take SQLite's locks away. */
   readonly #descriptor: number;
+  #isClosed = false;
   /** The start of the database file as it was when it was accepted last. */
   #header: Buffer | undefined;
   #loss: Loss | undefined;
@@ -68,7 +69,8 @@ export class OpenFiles {
 
   /** To be called after SQLite has closed the files. */
   close(): void {
-    closeSync(this.#descriptor);
+    if (!this.#isClosed) closeSync(this.#descriptor);
+    this.#isClosed = true;
   }
 
   /** Looks after one more file from now on. */

@@ -184,6 +184,11 @@ export const jobs = sqliteTable("jobs", {
   attempts: integer().notNull(),
 });
 
+export const queueClock = sqliteTable("queue_clock", {
+  id: integer().primaryKey(),
+  aheadMs: integer("ahead_ms").notNull(),
+});
+
 export const attempts = sqliteTable("attempts", {
   seq: integer().primaryKey({ autoIncrement: true }),
   id: text().notNull(),

@@ -14,7 +14,7 @@ type Job = { eventSeq: number; dueAt: number };
 /** How an attempt ended; `failures` is the streak after it. */
 export type Ended =
   | { kind: "succeeded"; durationMs: number }
-  | { kind: "failed"; durationMs: number; isCounted: boolean; failures: number }
+  | { kind: "failed"; durationMs: number; hasTimedOut: boolean; isCounted: boolean; failures: number }
   | { kind: "own_fault" };
 
 type Lane = {
@@ -144,7 +144,10 @@ export class Lanes {
       const lane = pool.turns.shift();
       if (!lane) break;
       lane.isWaiting = false;
-      if (lane.pool !== pool) this.#line(lane);
+      if (lane.pool !== pool) {
+        this.#line(lane);
+        this.#serve();
+      }
       // One that may not begin another now has some under way, and lines up again when the first of them ends.
       else if (!lane.isResting && mayBegin(lane)) await this.#turnOf(lane);
     }
@@ -176,6 +179,7 @@ export class Lanes {
   async #nextOf(lane: Lane): Promise<Job | undefined> {
     // Those under way are still in the queue, so as many more are asked for.
     const next = await this.#queue.nextJobs(lane.subscriptionId, lane.inFlight.size + atOnceMax);
+    if (lane.isResting) return undefined;
     const free = next.filter(({ eventSeq }) => !lane.inFlight.has(eventSeq));
     const now = this.#queue.now();
     lane.ready = free.filter(({ dueAt }) => dueAt <= now);
@@ -190,7 +194,7 @@ export class Lanes {
   #sleep(lane: Lane, ms: number): void {
     clearTimeout(lane.timer);
     if (this.#isStopped) return;
-    lane.pool.awake.delete(lane);
+    lane.pool.rest(lane);
     lane.timer = setTimeout(
       () => {
         lane.isResting = false;
@@ -241,25 +245,23 @@ export class Lanes {
     if (ended.kind === "own_fault") return this.#pause(lane);
     const { record } = lane;
     const now = performance.now();
-    record.ended(ended.durationMs, now);
+    record.ended(ended, now);
     if (ended.kind === "succeeded") record.succeeded();
     else if (ended.isCounted) record.failed(ended.failures, now);
-    const pool = this.#pools[record.speed];
-    if (pool === lane.pool) return;
-    lane.pool.awake.delete(lane);
-    lane.pool = pool;
+    lane.pool.rest(lane);
+    lane.pool = this.#pools[record.speed];
   }
 
   #rouse(lane: Lane): void {
     clearTimeout(lane.timer);
     lane.timer = undefined;
-    lane.pool.awake.add(lane);
+    lane.pool.rouse(lane, lane.record.atOnce > 1);
   }
 
   #close(lane: Lane): void {
     clearTimeout(lane.timer);
     if (lane.isWaiting) return;
-    lane.pool.awake.delete(lane);
+    lane.pool.rest(lane);
     this.#lanes.delete(lane.subscriptionId);
     this.#records.set(lane.subscriptionId, lane.record);
     const now = performance.now();

@@ -1,8 +1,9 @@
-import { slowAfterMs } from "./track-record.ts";
+/** Where others wait for a place, an attempt under way gives its own back after so long, in milliseconds. */
+const tenureMs = 100;
 
 /** An attempt under way. */
 export type UnderWay<Lane> = {
-  /** Whose place it takes up; a slow one gives back the place that it began in. */
+  /** Whose place it takes up; one that goes on gives back the place that it began in. */
   pool: Pool<Lane>;
   /** By `performance.now()`. */
   beganAt: number;
@@ -13,7 +14,9 @@ export class Pool<Lane> {
   /** The lanes that may have something due, in the order of their turns. */
   readonly turns: Lane[] = [];
   /** The lanes that ask for a share: those with work that do not wait for a time to come. */
-  readonly awake = new Set<Lane>();
+  readonly #awake = new Set<Lane>();
+  /** Those of them that may have more than one attempt under way. */
+  readonly #wide = new Set<Lane>();
   isServing = false;
   readonly #places: number;
   /** In the order in which they began. */
@@ -33,9 +36,23 @@ export class Pool<Lane> {
     return this.#underWay.size < this.#places / 2;
   }
 
-  /** How many attempts each lane may have under way, at least one and at most `most`: all the same. */
+  /** Has the lane ask for a share: of one place, or of what the wide ones share out among them. */
+  rouse(lane: Lane, isWide: boolean): void {
+    this.#awake.add(lane);
+    if (isWide) this.#wide.add(lane);
+    else this.#wide.delete(lane);
+  }
+
+  /** Has the lane ask for none. */
+  rest(lane: Lane): void {
+    this.#awake.delete(lane);
+    this.#wide.delete(lane);
+  }
+
+  /** How many attempts a wide lane may have under way, at least one and at most `most`: each the same. */
   share(most: number): number {
-    return Math.max(1, Math.min(most, Math.floor(this.#places / 2 / Math.max(1, this.awake.size))));
+    const shared = this.#places / 2 - (this.#awake.size - this.#wide.size);
+    return Math.max(1, Math.min(most, Math.floor(shared / Math.max(1, this.#wide.size))));
   }
 
   add(attempt: UnderWay<Lane>): void {
@@ -48,13 +65,13 @@ export class Pool<Lane> {
   }
 
   /**
-   * Moves the attempts that have been under way for too long to the pool of slow ones, as far as it has room, so that no
-   * place here is held for longer. Where none is old enough yet, `later` is called when one is.
+   * Moves the attempts that have been under way for a tenth of a second to the pool of slow ones, as far as it has room: so
+   * long does a lane wait for a place here at most. Where none is old enough yet, `later` is called when one is.
    */
   giveUpSlow(slow: Pool<Lane>, now: number, later: () => void): void {
     for (const attempt of this.#underWay) {
       if (slow.isFull) return;
-      const leftMs = attempt.beganAt + slowAfterMs - now;
+      const leftMs = attempt.beganAt + tenureMs - now;
       if (leftMs > 0) {
         if (this.isFull) this.#wakeIn(leftMs, later);
         return;

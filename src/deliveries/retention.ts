@@ -5,6 +5,7 @@ import type { Log } from "../log.ts";
 import {
   deleteSubscriptions,
   selectDeletedSubscriptionIds,
+  selectDestination,
   selectDisabledSubscriptionIds,
   selectForgottenSubscriptionIds,
 } from "../subscriptions/store.ts";
@@ -81,7 +82,10 @@ export class Retention {
     const before = now - this.#days * dayMs;
     let dropped = 0;
     for (const id of await selectDisabledSubscriptionIds(this.#database.read)) {
-      dropped += await this.#repeat((tx) => deleteJobsBefore(tx, id, before, rowsPerStep));
+      // Somebody may have enabled it since, who was told what waits.
+      dropped += await this.#repeat(async (tx) =>
+        selectDestination(tx, id) === null ? await deleteJobsBefore(tx, id, before, rowsPerStep) : 0,
+      );
     }
     return dropped;
   }

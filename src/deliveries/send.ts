@@ -37,7 +37,8 @@ const connections = new KeptConnections();
  * next address is tried only when no connection came about, all within one timeout, so a receiver sees one POST; over
  * https at most two, where the connection was a kept one and broke off under the first.
  * A status that came in time decides, however the body after it goes on. Never throws for the receiver's fault.
- * Bun has at most 256 requests under way in a process; what is sent beyond them waits while its timeout runs.
+ * Bun has only so many requests under way in a process (`requestsAllowed`); what is sent beyond waits while its timeout
+ * runs.
  * @throws TypeError for a header that cannot be sent, which is a fault of the caller.
  */
 export async function send(post: OutgoingPost): Promise<SendOutcome> {

@@ -5,7 +5,7 @@ export const atOnceMax = 20;
 const idleMs = 60_000;
 
 /** An attempt that takes longer than this, in milliseconds, shows a slow receiver. */
-export const slowAfterMs = 1_000;
+const slowAfterMs = 1_000;
 
 /** `WEBHOOKS_BACKOFF_BASE` over this is the wait after the second failure in a row; five times as long after each further one. */
 const paceDivisor = 20;
@@ -67,9 +67,12 @@ export class TrackRecord {
     this.#resumesAt = now + paceMs(streak, this.#backoffBaseMs);
   }
 
-  /** Notes that an attempt has ended after so many milliseconds. */
-  ended(durationMs: number, now: number): void {
-    this.speed = durationMs > slowAfterMs ? "slow" : "quick";
+  /** Notes how long an attempt has taken, in milliseconds. However short a time it had, one that timed out was slow. */
+  ended(
+    { durationMs, hasTimedOut = false }: { durationMs: number; hasTimedOut?: boolean },
+    now: number,
+  ): void {
+    this.speed = hasTimedOut || durationMs > slowAfterMs ? "slow" : "quick";
     this.#idleSince = now;
   }
 

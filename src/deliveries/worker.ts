@@ -115,7 +115,10 @@ export class Worker {
     const ending = { now, aheadMs: this.#clock.now() - now, isCounted };
     // The receiver has it: what cannot be written down yet must not be a reason to send it again.
     const settled = await this.#untilDone({ event: job.eventId }, () =>
-      this.#database.write((tx) => settle(tx, job, outcome, this.#rules, ending)),
+      this.#database.write((tx) => {
+        if (kind !== "succeeded") this.#clock.keep(tx, ending.aheadMs);
+        return settle(tx, job, outcome, this.#rules, ending);
+      }),
     );
     this.#log.info(
       {
@@ -136,7 +139,13 @@ export class Worker {
     );
     return kind === "succeeded"
       ? { kind, durationMs }
-      : { kind: "failed", durationMs, isCounted, failures: settled.failures };
+      : {
+          kind: "failed",
+          durationMs,
+          hasTimedOut: kind === "timed_out",
+          isCounted,
+          failures: settled.failures,
+        };
   }
 
   /**

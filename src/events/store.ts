@@ -75,13 +75,13 @@ export async function selectLastEventSeq(db: Reading): Promise<number> {
   return row?.seq ?? 0;
 }
 
-const newest = query<{ createdAt: number }, []>(
-  "SELECT created_at AS createdAt FROM events ORDER BY seq DESC LIMIT 1",
+const newest = query<{ at: number | null }, []>(
+  "SELECT max(created_at) AS at FROM (SELECT created_at FROM events ORDER BY seq DESC LIMIT 1000)",
 );
 
-/** When the newest event happened, in milliseconds since 1970; 0 where there is none. */
+/** The latest time of the thousand newest events, in milliseconds since 1970; 0 where there is none. */
 export function selectNewestEventTime(db: Reading): number {
-  return newest(db).get()?.createdAt ?? 0;
+  return newest(db).get()?.at ?? 0;
 }
 
 const timeBySeq = query<{ createdAt: number }, [number]>(

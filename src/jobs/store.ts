@@ -174,3 +174,17 @@ const backwards = query<JobKey, [...KeyValues, number]>(
 export function selectJobsBackwards(db: Reading, before: JobKey, limit: number): JobKey[] {
   return backwards(db).all(before.subscriptionId, before.dueAt, before.eventSeq, limit);
 }
+
+const ahead = query<{ aheadMs: number }, []>("SELECT ahead_ms AS aheadMs FROM queue_clock");
+
+/** How far the time by which jobs are due was last known to be ahead of the machine's clock, in milliseconds. */
+export function selectAhead(db: Reading): number {
+  return ahead(db).get()?.aheadMs ?? 0;
+}
+
+const keepAhead = change<[number]>("UPDATE queue_clock SET ahead_ms = ?");
+
+/** Keeps how far it is ahead. */
+export function updateAhead(tx: Writing, aheadMs: number): void {
+  keepAhead(tx, aheadMs);
+}

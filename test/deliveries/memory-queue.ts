@@ -4,7 +4,7 @@ import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import { createLog } from "../../src/log.ts";
 
 /** How an attempt ends. */
-export type Ending = { hasFailed?: boolean; durationMs?: number };
+export type Ending = { hasFailed?: boolean; hasTimedOut?: boolean; durationMs?: number };
 
 type QueuedJob = { eventSeq: number; dueAt: number };
 
@@ -82,7 +82,7 @@ export class MemoryQueue implements Queue {
     this.begun.push(subscription);
     this.underWay.set(eventSeq, { subscription, end: (how = {}) => resolve(how), fail: reject });
     try {
-      const { hasFailed = false, durationMs = 0 } = await promise;
+      const { hasFailed = false, hasTimedOut = false, durationMs = 0 } = await promise;
       this.drop(eventSeq);
       if (!hasFailed) {
         this.failures.delete(subscription);
@@ -91,7 +91,7 @@ export class MemoryQueue implements Queue {
       const isCounted = countFailure();
       const failures = (this.failures.get(subscription) ?? 0) + (isCounted ? 1 : 0);
       this.failures.set(subscription, failures);
-      return { kind: "failed", durationMs, isCounted, failures };
+      return { kind: "failed", durationMs, hasTimedOut, isCounted, failures };
     } finally {
       this.underWay.delete(eventSeq);
     }

@@ -54,3 +54,15 @@ test("what was put off before the clock was set back between two starts waits no
   await database.write((tx) => insertAttempt(tx, attempt));
   expect(offTrue(new QueueClock(database.read))).toBeWithin(hourMs - 50, hourMs + 50);
 });
+
+test("a clock that went forward and back is made up for by the next start too", async () => {
+  using folder = temporaryFolder();
+  await using workspace = openWorkspace(folder.path);
+  const { database } = workspace;
+  const clock = new QueueClock(database.read);
+  setSystemTime(new Date(Date.now() + hourMs));
+  clock.now();
+  setSystemTime();
+  await database.write((tx) => clock.keep(tx, clock.now() - Date.now()));
+  expect(offTrue(new QueueClock(database.read))).toBeWithin(hourMs - 50, hourMs + 50);
+});
