@@ -64,3 +64,26 @@ export async function roundTripMs({ url }: Parley): Promise<number> {
   }
   return fastest;
 }
+
+/**
+ * Posts a message every so many milliseconds for so many seconds, and returns how long each took from its commit until it
+ * arrived at each of the addresses, in milliseconds.
+ */
+export async function spansToEach(
+  addresses: readonly string[],
+  { parley, workspace, arrivals }: { parley: Parley; workspace: Seeded; arrivals: Arrivals },
+  { seconds, everyMs }: { seconds: number; everyMs: number },
+): Promise<number[]> {
+  const tripMs = (await roundTripMs(parley)) / 2;
+  const spans: Promise<number>[] = [];
+  const endsAt = performance.now() + seconds * 1000;
+  while (performance.now() < endsAt) {
+    const post = postMessage(parley, workspace);
+    for (const address of addresses) {
+      const arrived = post.then(({ id }) => arrivals.at(address, id));
+      spans.push(Promise.all([arrived, post]).then(([at, { answeredAt }]) => at - answeredAt + tripMs));
+    }
+    await Bun.sleep(everyMs);
+  }
+  return await Promise.all(spans);
+}

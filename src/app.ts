@@ -5,6 +5,8 @@ import type { Loss } from "./database/open-files.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { findDamage } from "./database/soundness.ts";
 import type { AddressGuard } from "./deliveries/address-guard.ts";
+import type { Outgoing } from "./deliveries/attempt.ts";
+import type { Places } from "./deliveries/lanes.ts";
 import { placesFor } from "./deliveries/places.ts";
 import { Retention } from "./deliveries/retention.ts";
 import { Worker } from "./deliveries/worker.ts";
@@ -95,18 +97,14 @@ export async function startApp({
     directory,
   );
   const shares = descriptorShares();
+  const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
+  // Bun keeps what is beyond waiting while its time runs.
+  const requestsAtOnce = Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16);
   const deliveries = config.integrationsEnabled
-    ? prepareDeliveries({
-        config,
-        dataDir,
-        database,
-        log,
-        vault,
-        guard,
-        ca,
-        // Bun keeps what is beyond waiting while its time runs.
-        requestsAtOnce: Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16),
-      })
+    ? prepareDeliveries(
+        { config, dataDir, database, log },
+        { vault, outgoing, places: placesFor(requestsAtOnce) },
+      )
     : undefined;
   begun.defer(() => deliveries?.stop());
   await lateStarters;
@@ -161,36 +159,20 @@ function watchFiles({ files }: Database, lockPath: string) {
   return { lost, stopWatching: () => clearInterval(looking) };
 }
 
-type DeliveryParts = Omit<AppParts, "overrides"> & {
-  vault: Vault;
-  guard: AddressGuard;
-  ca: string | undefined;
-  /** How many requests may be under way at once: there are descriptors for no more, or Bun takes no more. */
-  requestsAtOnce: number;
-};
-
 /** What delivers the queue, beside the requests; until it begins it only listens for work. */
-function prepareDeliveries({
-  config,
-  dataDir,
-  database,
-  log,
-  vault,
-  guard,
-  ca,
-  requestsAtOnce,
-}: DeliveryParts) {
+function prepareDeliveries(
+  { config, dataDir, database, log }: AppParts,
+  parts: { vault: Vault; outgoing: Outgoing; places: Places },
+) {
   const worker = new Worker({
     database,
-    vault,
     log,
-    outgoing: { guard, timeoutMs: config.webhooksTimeout * 1000, ca },
+    ...parts,
     rules: {
       maxAttempts: config.webhooksMaxAttempts,
       backoffBaseMs: config.webhooksBackoffBase * 1000,
       disableAfter: config.webhooksDisableAfter,
     },
-    places: placesFor(requestsAtOnce),
   });
   const stopWatching = watchForWork(dataDir, () => void worker.wakeAll());
   return {

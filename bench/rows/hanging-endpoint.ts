@@ -1,4 +1,4 @@
-import { type Arrivals, postMessage, receiveArrivals, roundTripMs } from "../arrivals.ts";
+import { type Arrivals, receiveArrivals, spansToEach } from "../arrivals.ts";
 import type { Benchmark, Figures, Scale } from "../benchmark.ts";
 import { startReceiver } from "../deliveries.ts";
 import { type Parley, startParley } from "../parley.ts";
@@ -40,20 +40,11 @@ export default {
 type Side = { parley: Parley; workspace: Seeded; arrivals: Arrivals; jobs: number };
 
 async function deliverToHealthy({ parley, workspace, arrivals, jobs }: Side, scale: Scale): Promise<Figures> {
-  const tripMs = (await roundTripMs(parley)) / 2;
-  const spans: Promise<number>[] = [];
-  const endsAt = performance.now() + scale.seconds * 1000;
-  while (performance.now() < endsAt) {
-    const post = postMessage(parley, workspace);
-    for (const address of healthy) {
-      const arrived = post.then(({ id }) => arrivals.at(address, id));
-      spans.push(Promise.all([arrived, post]).then(([at, { answeredAt }]) => at - answeredAt + tripMs));
-    }
-    await Bun.sleep(messageEveryMs);
-  }
-  const figures = figuresOf(await Promise.all(spans));
+  const { seconds } = scale;
+  const side = { parley, workspace, arrivals };
+  const spans = await spansToEach(healthy, side, { seconds, everyMs: messageEveryMs });
   const waiting = countRows(workspace.file, "jobs");
   if (jobs > 0 && waiting < jobs / 2)
     throw new Error(`only ${waiting} of ${jobs} jobs wait for the hanging endpoint`);
-  return { ...figures, rssMb: parley.rssMb() };
+  return { ...figuresOf(spans), rssMb: parley.rssMb() };
 }

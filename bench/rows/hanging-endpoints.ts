@@ -1,10 +1,10 @@
-import { type Arrivals, postMessage, receiveArrivals, roundTripMs } from "../arrivals.ts";
+import { receiveArrivals, spansToEach } from "../arrivals.ts";
 import type { Benchmark, Figures } from "../benchmark.ts";
 import { startReceiver } from "../deliveries.ts";
-import { type Parley, startParley } from "../parley.ts";
+import { startParley } from "../parley.ts";
 import { figuresOf } from "../spans.ts";
 import { fillJobs } from "../tables.ts";
-import { addChannel, type Seeded, seedWorkspace, subscribe } from "../workspace.ts";
+import { addChannel, seedWorkspace, subscribe } from "../workspace.ts";
 
 const healthy = Array.from({ length: 20 }, (_, index) => `healthy${index}`);
 const messageEveryMs = 100;
@@ -43,26 +43,10 @@ export default {
         WEBHOOKS_DISABLE_AFTER: "1000000000",
         WEBHOOKS_BACKOFF_BASE: "0.1",
       });
-      return await deliverToHealthy({ parley, workspace, arrivals }, seconds);
+      const side = { parley, workspace, arrivals };
+      const spans = await spansToEach(healthy, side, { seconds, everyMs: messageEveryMs });
+      return { ...figuresOf(spans), rssMb: parley.rssMb() };
     };
     return { "beside them": () => measured(scale.of(1_000)), without: () => measured(0) };
   },
 } satisfies Benchmark;
-
-type Side = { parley: Parley; workspace: Seeded; arrivals: Arrivals };
-
-async function deliverToHealthy({ parley, workspace, arrivals }: Side, seconds: number): Promise<Figures> {
-  const tripMs = (await roundTripMs(parley)) / 2;
-  const spans: Promise<number>[] = [];
-  const endsAt = performance.now() + seconds * 1000;
-  while (performance.now() < endsAt) {
-    const post = postMessage(parley, workspace);
-    for (const name of healthy) {
-      const arrived = post.then(({ id }) => arrivals.at(name, id));
-      spans.push(Promise.all([arrived, post]).then(([at, { answeredAt }]) => at - answeredAt + tripMs));
-    }
-    await Bun.sleep(messageEveryMs);
-  }
-  const figures = figuresOf(await Promise.all(spans));
-  return { ...figures, rssMb: parley.rssMb() };
-}
