@@ -15,9 +15,9 @@ python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
 if [ -n "$missing" ]; then
   if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
     echo "Installing the Debian packages that the checks need:$missing"
-    apt-get update -qq
+    apt-get -o DPkg::Lock::Timeout=300 update -qq
     # shellcheck disable=SC2086 # one word for each package
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends $missing
   else
     echo "error: the checks need$missing. Install what is missing and run ./test.sh again." >&2
     exit 1

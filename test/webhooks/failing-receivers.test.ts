@@ -37,10 +37,11 @@ function taken({ receiver }: Listener, isTaken: ReadonlySet<number>): string[] {
 /** A listener whose receiver is away or there, and the places of the requests that it took. */
 async function startReceiverThatFails(stage: WebhookStage, channel: ChannelRow) {
   const isTaken = new Set<number>();
-  const state = { isAway: false };
+  const state = { isAway: () => false };
   const answer: Answering = (_request, nth) => {
-    if (!state.isAway) isTaken.add(nth - 1);
-    return new Response(null, { status: state.isAway ? 502 : 204 });
+    const isAway = state.isAway();
+    if (!isAway) isTaken.add(nth - 1);
+    return new Response(null, { status: isAway ? 502 : 204 });
   };
   return { listener: await stage.listen({ channel_ids: [channel.id] }, answer), isTaken, state };
 }
@@ -53,12 +54,9 @@ test("a receiver that restarts under steady traffic is not disabled, and gets ev
   const channel = await stage.channel();
   const { listener, isTaken, state } = await startReceiverThatFails(stage, channel);
   await using _listener = listener;
-  state.isAway = true;
   const isBack = after(1_000);
-  const posted = await postUntil(stage, channel, () => {
-    state.isAway = !isBack();
-    return !state.isAway;
-  });
+  state.isAway = () => !isBack();
+  const posted = await postUntil(stage, channel, isBack);
   await stage.drained(listener.subscription);
   expect(taken(listener, isTaken)).toEqual(messages(posted));
   expect(await stage.shown(listener.subscription)).toMatchObject({
@@ -74,7 +72,7 @@ test("a receiver that is away for long is disabled, said once, and gets every ev
   const { listener, isTaken, state } = await startReceiverThatFails(stage, channel);
   await using _listener = listener;
   const { subscription } = listener;
-  state.isAway = true;
+  state.isAway = () => true;
   const isDisabled = async () => (await stage.shown(subscription)).status === "disabled";
   const before = await postUntil(stage, channel, isDisabled);
   expect(before).toBeLessThan(100);
@@ -84,7 +82,7 @@ test("a receiver that is away for long is disabled, said once, and gets every ev
   const requests = listener.receiver.requests.length;
   expect(stage.queued(subscription)).toBe(before + 30);
 
-  state.isAway = false;
+  state.isAway = () => false;
   expect(listener.receiver.requests).toHaveLength(requests);
   await stage.enable(subscription);
   await stage.drained(subscription);
