@@ -13,8 +13,10 @@ import { Worker } from "./deliveries/worker.ts";
 import { DescriptorReserve, descriptorShares } from "./descriptors.ts";
 import { application } from "./http/application.ts";
 import { authentication } from "./http/authentication.ts";
+import type { Listener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
+import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./jobs/signal.ts";
 import { startLateStarters } from "./late-starters.ts";
 import type { Log } from "./log.ts";
@@ -83,14 +85,17 @@ export async function startApp({
   if (directory) await findDirectoryTeam(database.read, directory.team);
 
   let listening = "";
+  let listener: Listener | undefined;
+  const wrongCredentials = new WrongCredentials(log, (request) => listener?.addressOf(request));
   const root = application(
     {
       database,
       vault,
       guard,
       log,
-      authentication: authentication(database, new RateLimit(config.apiRateLimit)),
+      authentication: authentication(database, new RateLimit(config.apiRateLimit), wrongCredentials),
       ingestRateLimit: new RateLimit(config.ingestRateLimit),
+      wrongCredentials,
       baseUrl: () => config.baseUrl || listening,
     },
     config,
@@ -110,6 +115,7 @@ export async function startApp({
   await lateStarters;
   // After all that can fail for want of a file: nobody is answered by a server that then gives up.
   const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack));
+  listener = server;
   begun.defer(() => server.stop());
   listening = `http://${urlHost(config.host)}:${server.port}`;
   await deliveries?.begin();

@@ -11,6 +11,7 @@ import { subscriptionRoutes } from "../subscriptions/routes.ts";
 import { authentication } from "./authentication.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { refusalAnswer } from "./refusals.ts";
+import type { WrongCredentials } from "./wrong-credentials.ts";
 
 /** What the routes are built from. */
 export type ApiContext = {
@@ -20,6 +21,7 @@ export type ApiContext = {
   log: Log;
   authentication: ReturnType<typeof authentication>;
   ingestRateLimit: RateLimit;
+  wrongCredentials: WrongCredentials;
   /** The address under which the world reaches the server, without a slash at the end. */
   baseUrl: () => string;
 };

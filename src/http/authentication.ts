@@ -6,6 +6,7 @@ import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
 import { jsonOf, readBytes, unreadEncoding } from "./json-body.ts";
 import { type RateLimit, spend } from "./rate-limit.ts";
+import type { WrongCredentials } from "./wrong-credentials.ts";
 
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
 const bearer = /^bearer +([^\s,]+)$/i;
@@ -24,16 +25,17 @@ type Authenticated = {
 
 /**
  * Adds the route option `scope`. A route that names its scope gets `subject` and `readInput`, and answers a request without a valid
- * token 401, one too many 429 and a token without the scope 403, in this order and before anything else.
+ * token 401 (429 where its address has sent too many such), one too many 429 and a token without the scope 403, in this
+ * order and before anything else.
  */
-export function authentication(database: Database, rateLimit: RateLimit) {
+export function authentication(database: Database, rateLimit: RateLimit, wrongCredentials: WrongCredentials) {
   return new Elysia({ name: "authentication" }).macro({
     scope: (scope: Scope) => ({
       detail: { security: [{ bearer: [scope] }], "x-required-scope": scope },
       resolve: ({ request, set }): Authenticated => {
         const token = bearerToken(request) ?? "";
         const grant = authenticate(database, token);
-        if (!grant) throw unauthenticated();
+        if (!grant) throw wrongCredentials.refusal(request, unauthenticated());
         const { subject } = grant;
 
         spend(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
@@ -45,7 +47,8 @@ export function authentication(database: Database, rateLimit: RateLimit) {
           if (unread) return Promise.resolve(unread);
           const startedAt = performance.now();
           return readBytes(request).then((bytes) => {
-            // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused.
+            // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused, and
+            // counts as no wrong one, for it was right when it was sent.
             if (performance.now() - startedAt > bodyPatienceMs) {
               const grantNow = authenticate(database, token);
               if (!grantNow) throw unauthenticated();

@@ -8,8 +8,9 @@ export function contextOfNothing(): ApiContext {
     vault: absent(),
     guard: absent(),
     log: absent(),
-    authentication: authentication(absent(), absent()),
+    authentication: authentication(absent(), absent(), absent()),
     ingestRateLimit: absent(),
+    wrongCredentials: absent(),
     baseUrl: () => "",
   };
 }

@@ -1,5 +1,6 @@
 import type { DescriptorReserve } from "../descriptors.ts";
 import type { Log } from "../log.ts";
+import { originalOf } from "./client-address.ts";
 
 type Server = Bun.Server<undefined>;
 
@@ -84,6 +85,13 @@ export class Listener {
     if (!this.#isDozing) return;
     clearTimeout(this.#timer);
     this.#lookIn(lookEveryMs.busy);
+  }
+
+  /** The address that a request comes from, as the system writes it; undefined where its connection has gone. */
+  addressOf(request: Request): string | undefined {
+    // Whichever of them is asked knows the requests of all.
+    const server = this.#server ?? [...this.#leaving][0];
+    return server?.requestIP(originalOf(request))?.address;
   }
 
   /**

@@ -81,7 +81,8 @@ const refusals: Readonly<Record<number, Refusal>> = {
   },
   429: {
     name: "RateLimited",
-    description: "There were too many requests in these 60 seconds.",
+    description:
+      "There were too many requests in these 60 seconds, or too many with wrong credentials from this address: that takes the place of 401, and of 404 for an address of an incoming webhook, and refuses nobody whose credentials are right.",
     message: "This token may make 60 requests a minute. Try again in 42 s.",
     headers: [...rateLimitHeaders, "Retry-After"],
   },

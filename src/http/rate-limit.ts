@@ -5,6 +5,8 @@ const windowMs = 60_000;
 /** Where a key stands in its window of 60 seconds. */
 export type Standing = {
   isAllowed: boolean;
+  /** Whether this is the first in its window that is not allowed. */
+  isFirstRefusal: boolean;
   limit: number;
   /** How many requests are left in this window. */
   remaining: number;
@@ -14,20 +16,29 @@ export type Standing = {
   retryAfterSeconds: number;
 };
 
-type Window = { endsAt: number; used: number };
+type Window = { endsAt: number; used: number; hasRefused: boolean };
+
+/** The key under which those are counted together for which there is no more room. */
+const others = "";
 
 /**
  * Counts requests by key in windows of 60 seconds that begin with a key's first request. Kept in memory; `now` runs
- * in milliseconds and never backwards, so a clock that is set back opens no window twice.
+ * in milliseconds and never backwards, so a clock that is set back opens no window twice. Where strangers choose the keys,
+ * `keysMax` bounds how many are held: those for which there is no more room share one window.
  */
 export class RateLimit {
   readonly #limit: number;
+  readonly #keysMax: number;
   readonly #now: () => number;
   readonly #windows = new Map<string, Window>();
   #nextSweepAt: number;
 
-  constructor(limit: number, now: () => number = () => performance.timeOrigin + performance.now()) {
+  constructor(
+    limit: number,
+    { now = steadyNow, keysMax = Infinity }: { now?: (() => number) | undefined; keysMax?: number } = {},
+  ) {
     this.#limit = limit;
+    this.#keysMax = keysMax;
     this.#now = now;
     this.#nextSweepAt = now() + windowMs;
   }
@@ -36,15 +47,19 @@ export class RateLimit {
   take(key: string): Standing {
     const now = this.#now();
     this.#sweep(now);
-    let window = this.#windows.get(key);
+    const counted = this.#windows.size < this.#keysMax || this.#windows.has(key) ? key : others;
+    let window = this.#windows.get(counted);
     if (!window || window.endsAt <= now) {
-      window = { endsAt: now + windowMs, used: 0 };
-      this.#windows.set(key, window);
+      window = { endsAt: now + windowMs, used: 0, hasRefused: false };
+      this.#windows.set(counted, window);
     }
     const isAllowed = window.used < this.#limit;
     if (isAllowed) window.used++;
+    const isFirstRefusal = !isAllowed && !window.hasRefused;
+    window.hasRefused ||= isFirstRefusal;
     return {
       isAllowed,
+      isFirstRefusal,
       limit: this.#limit,
       remaining: this.#limit - window.used,
       resetsAt: Math.ceil(window.endsAt / 1000),
@@ -52,7 +67,7 @@ export class RateLimit {
     };
   }
 
-  /** How many keys are held: those of the last two windows at most. */
+  /** How many keys are held: those of the last two windows at most, and no more than `keysMax` and one. */
   get size(): number {
     return this.#windows.size;
   }
@@ -62,6 +77,11 @@ export class RateLimit {
     this.#nextSweepAt = now + windowMs;
     for (const [key, { endsAt }] of this.#windows) if (endsAt <= now) this.#windows.delete(key);
   }
+}
+
+/** The machine's time, which a clock that is set does not move. */
+function steadyNow(): number {
+  return performance.timeOrigin + performance.now();
 }
 
 /**
@@ -74,14 +94,24 @@ export function spend(
   who: string,
   headers: Record<string, string | number>,
 ): void {
-  const { isAllowed, limit, remaining, resetsAt, retryAfterSeconds } = rateLimit.take(key);
-  headers["x-ratelimit-limit"] = String(limit);
-  headers["x-ratelimit-remaining"] = String(remaining);
-  headers["x-ratelimit-reset"] = String(resetsAt);
-  if (isAllowed) return;
-  throw new DomainError(
-    "rate_limited",
-    `${who} may make ${limit} requests a minute. Try again in ${retryAfterSeconds} s.`,
-    { headers: { "retry-after": String(retryAfterSeconds) } },
-  );
+  const standing = rateLimit.take(key);
+  Object.assign(headers, headersOf(standing));
+  if (!standing.isAllowed)
+    throw rateLimited(standing, `${who} may make ${standing.limit} requests a minute.`);
+}
+
+/** The refusal of a request over a limit, which says where it stands and when to try again. */
+export function rateLimited(standing: Standing, why: string): DomainError {
+  const { retryAfterSeconds } = standing;
+  return new DomainError("rate_limited", `${why} Try again in ${retryAfterSeconds} s.`, {
+    headers: { ...headersOf(standing), "retry-after": String(retryAfterSeconds) },
+  });
+}
+
+function headersOf({ limit, remaining, resetsAt }: Standing): Record<string, string> {
+  return {
+    "x-ratelimit-limit": String(limit),
+    "x-ratelimit-remaining": String(remaining),
+    "x-ratelimit-reset": String(resetsAt),
+  };
 }

@@ -1,5 +1,6 @@
 import type { DescriptorReserve } from "../descriptors.ts";
 import type { Log } from "../log.ts";
+import { noteOriginal } from "./client-address.ts";
 import type { DirectAnswer } from "./direct.ts";
 import { Listener } from "./listener.ts";
 import { faultMessage, faultOf, noteFault, refusalBody } from "./refusals.ts";
@@ -97,6 +98,7 @@ export function startServer(
     }
     // Of the answer to HEAD the server sends the headers alone, with the length that the body has.
     const handled = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
+    if (handled !== request) noteOriginal(handled, request);
     try {
       const response = await application.fetch(handled);
       if (handled !== request) noteFault(request, faultOf(handled));

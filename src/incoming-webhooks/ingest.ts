@@ -11,31 +11,33 @@ import { checkPayload } from "./payload.ts";
 import { isValidSignature } from "./signature.ts";
 import { selectLiveWebhook } from "./store.ts";
 
-export type LiveWebhook = NonNullable<ReturnType<typeof liveWebhookOf>>;
-
-/**
- * What a webhook is looked up by: the hash of the token in its address.
- * @throws DomainError `not_found` for a token that is malformed.
- */
-export function addressHash(token: string): string {
-  if (!isSecretText(token)) throw notFound("incoming webhook");
-  return hashOf(token);
+/** What a webhook is looked up by: the hash of the token in its address. Undefined for a token that is malformed. */
+export function addressHash(token: string): string | undefined {
+  return isSecretText(token) ? hashOf(token) : undefined;
 }
 
-/**
- * The webhook of the address with this hash.
- * @throws DomainError `not_found` when there is none, it was revoked, or its bot is gone.
- */
-export function getLiveWebhook(db: Reading, hash: string): LiveWebhook {
-  const found = liveWebhookOf(db, hash);
-  if (!found) throw notFound("incoming webhook");
-  return found;
-}
-
-const liveWebhookOf = remembered((db, hash: string) => {
+/** The webhook of the address with this hash; undefined when there is none, it was revoked, or its bot is gone. */
+export const findLiveWebhook = remembered((db, hash: string) => {
   const found = selectLiveWebhook(db, hash);
   return found && { ...found, isMember: isMember(db, found.channel.id, found.bot.id) };
 });
+
+export type LiveWebhook = NonNullable<ReturnType<typeof findLiveWebhook>>;
+
+/**
+ * The same where there was one a moment ago.
+ * @throws DomainError `not_found`.
+ */
+export function getLiveWebhook(db: Reading, hash: string): LiveWebhook {
+  const found = findLiveWebhook(db, hash);
+  if (!found) throw noWebhook();
+  return found;
+}
+
+/** The refusal of an address that is no webhook's. */
+export function noWebhook(): DomainError {
+  return notFound("incoming webhook");
+}
 
 /**
  * Checks the signature of a request to a webhook that has a signing secret, over the bytes as they came

@@ -12,16 +12,25 @@ import {
 import { readBytes } from "../http/json-body.ts";
 import { spend } from "../http/rate-limit.ts";
 import { readPayload } from "./body.ts";
-import { addressHash, getLiveWebhook, postIncoming, requireSignature } from "./ingest.ts";
+import {
+  addressHash,
+  findLiveWebhook,
+  getLiveWebhook,
+  noWebhook,
+  postIncoming,
+  requireSignature,
+} from "./ingest.ts";
 import { IncomingBody, IncomingForm, IncomingHeaders } from "./schemas.ts";
 
 /** `POST /webhooks/incoming/{token}` (specification part 4, ingest): the checks stand in the order in which they answer. */
-export function ingestRoutes({ database, vault, ingestRateLimit }: ApiContext) {
+export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredentials }: ApiContext) {
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
     "/:token",
     async ({ request, params: { token }, set }) => {
       const hash = addressHash(token);
-      const { webhook } = getLiveWebhook(database.read, hash);
+      const found = hash === undefined ? undefined : findLiveWebhook(database.read, hash);
+      if (hash === undefined || found === undefined) throw wrongCredentials.refusal(request, noWebhook());
+      const { webhook } = found;
       spend(ingestRateLimit, webhook.id, "This webhook", set.headers as Record<string, string>);
       const bytes = await readBytes(request);
       // The body may have taken its time: meanwhile the webhook can be revoked or have another secret.

@@ -3,6 +3,7 @@ import type { Database, Reading, Writing } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
 import { bearerToken, unauthenticated } from "../http/authentication.ts";
 import { noteFault } from "../http/refusals.ts";
+import type { WrongCredentials } from "../http/wrong-credentials.ts";
 import { answer, emptyAnswer, faultAnswer, listAnswer, refusalOf } from "./answers.ts";
 import { groupKind, type ResourceKind, userKind } from "./attributes.ts";
 import { readObject } from "./body.ts";
@@ -33,7 +34,7 @@ export function directoryPath(path: string): string | undefined {
 /** What the operator has set: the token, and the team where there are several. */
 export type ScimAccess = { token: string; team: string };
 
-type Context = { database: Database; baseUrl: () => string };
+type Context = { database: Database; wrongCredentials: WrongCredentials; baseUrl: () => string };
 
 /** What one kind of resource can do. */
 type Operations = {
@@ -78,9 +79,9 @@ const groupOperations: Operations = {
 
 /**
  * `/scim/v2` (RFC 7644). Every answer, a refusal too, is in SCIM's own form, and every request needs the token before
- * anything else is looked at.
+ * anything else is looked at: 401 without, and 429 where its address has sent too many wrong credentials.
  */
-export function scimRoutes({ database, baseUrl }: Context, { token, team }: ScimAccess) {
+export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { token, team }: ScimAccess) {
   const isToken = tokenCheck(token);
   const { read } = database;
   // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
@@ -91,7 +92,7 @@ export function scimRoutes({ database, baseUrl }: Context, { token, team }: Scim
       return refusal ?? faultAnswer();
     })
     .resolve(async ({ request }): Promise<{ directory: Directory }> => {
-      if (!isToken(bearerToken(request) ?? "")) throw unauthenticated();
+      if (!isToken(bearerToken(request) ?? "")) throw wrongCredentials.refusal(request, unauthenticated());
       return { directory: { teamId: await teamId(read, team), root: baseUrl() + scimPath } };
     });
 

@@ -13,9 +13,16 @@ export class RawConnection implements Disposable {
   #received = "";
   #isClosed = false;
 
-  constructor(url: string) {
+  /** `from` is the address of this machine that it comes from, where it matters which. */
+  constructor(url: string, from?: string) {
     const { hostname, port } = new URL(url);
-    this.#socket = connect(Number(port), hostname);
+    // A name may stand for an IPv6 address too, from which no IPv4 address can be reached.
+    const host = from === undefined ? hostname : "127.0.0.1";
+    this.#socket = connect({
+      host,
+      port: Number(port),
+      ...(from === undefined ? {} : { localAddress: from }),
+    });
     this.#socket.setEncoding("latin1");
     this.#socket.on("data", (text) => {
       this.#received += text;
@@ -75,9 +82,9 @@ export function requestText(line: string, headers: readonly string[] = [], body 
   return [line, ...headers, "", body].join("\r\n");
 }
 
-/** Sends the bytes on a connection of their own and returns what has come when the server has closed it. */
-export async function exchange(url: string, bytes: string | Uint8Array): Promise<RawAnswer[]> {
-  using connection = new RawConnection(url);
+/** Sends the bytes on a connection of their own and returns what has come when the server has closed it; `from` as above. */
+export async function exchange(url: string, bytes: string | Uint8Array, from?: string): Promise<RawAnswer[]> {
+  using connection = new RawConnection(url, from);
   connection.write(bytes);
   await connection.closed;
   return connection.answers();

@@ -4,7 +4,7 @@ import { RateLimit } from "../../src/http/rate-limit.ts";
 /** A limit of `limit` requests under a clock that the test sets: 20:00:00.250 on some day, in milliseconds. */
 function limitUnderClock(limit: number) {
   const clock = { now: Date.UTC(2026, 10, 20, 20, 0, 0, 250) };
-  return { clock, rateLimit: new RateLimit(limit, () => clock.now) };
+  return { clock, rateLimit: new RateLimit(limit, { now: () => clock.now }) };
 }
 
 describe("the rate limit", () => {
@@ -40,6 +40,14 @@ describe("the rate limit", () => {
       clock.now += 1_000;
     }
     expect(rateLimit.take("token").isAllowed).toBe(true);
+  });
+
+  test("marks the first refusal of each window", () => {
+    const { rateLimit, clock } = limitUnderClock(1);
+    const first = () => rateLimit.take("token").isFirstRefusal;
+    expect([first(), first(), first()]).toEqual([false, true, false]);
+    clock.now += 60_000;
+    expect([first(), first(), first()]).toEqual([false, true, false]);
   });
 
   test("says when the window ends and how long to wait, in whole seconds and never too short", () => {
