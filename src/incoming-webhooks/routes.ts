@@ -22,6 +22,9 @@ import {
 } from "./ingest.ts";
 import { IncomingBody, IncomingForm, IncomingHeaders } from "./schemas.ts";
 
+/** Those who share the limit of requests that are not known to be the sender's, in the words of its refusal. */
+const unsignedSenders = "Senders without a valid signature";
+
 /** `POST /webhooks/incoming/{token}` (specification part 4, ingest): the checks stand in the order in which they answer. */
 export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredentials }: ApiContext) {
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
@@ -31,11 +34,22 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       const found = hash === undefined ? undefined : findLiveWebhook(database.read, hash);
       if (hash === undefined || found === undefined) throw wrongCredentials.refusal(request, noWebhook());
       const { webhook } = found;
-      spend(ingestRateLimit, webhook.id, "This webhook", set.headers as Record<string, string>);
-      const bytes = await readBytes(request);
-      // The body may have taken its time: meanwhile the webhook can be revoked or have another secret.
-      const live = getLiveWebhook(database.read, hash);
-      requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
+      const isSigned = webhook.secret !== null;
+      const headers = set.headers as Record<string, string>;
+      const spendOfSender = () => spend(ingestRateLimit, webhook.id, "This webhook", headers);
+      if (!isSigned) spendOfSender();
+      let bytes: Uint8Array;
+      try {
+        bytes = await readBytes(request);
+        // The body may have taken its time: meanwhile the webhook can be revoked or have another secret.
+        const live = getLiveWebhook(database.read, hash);
+        requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
+      } catch (error) {
+        // Whoever cannot sign spends nothing of the one who can.
+        if (isSigned) spend(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
+        throw error;
+      }
+      if (isSigned) spendOfSender();
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
       await postIncoming(database, hash, payload);
       // Elysia's own answer without a body would say "Accepted" in one.

@@ -27,18 +27,36 @@ describe("the first thing that is wrong answers", () => {
     for (const text of [body, invalid, "{", ""]) expect((await stage.send(token, text)).status).toBe(404);
   });
 
-  test("too many requests are 429, before the signature, the bot and the body are looked at", async () => {
+  test("too many requests are 429, before the bot and the body are looked at", async () => {
+    for (const isSigned of [false, true]) {
+      const channel = await stage.channel();
+      const hook = await stage.incoming(channel, { signed: isSigned });
+      await stage.workspace.leave(channel, hook.bot);
+      const statuses = [];
+      for (let nth = 0; nth < 10; nth++) {
+        statuses.push((await stage.send(hook.token, "{", signed("{", hook.secret))).status);
+      }
+      expect(statuses).toEqual([403, 403, 403, 403, 403, 403, 403, 403, 429, 429]);
+      const answer = await stage.send(hook.token, body, signed(body, hook.secret));
+      expect(answer.status).toBe(429);
+      expect(Number(answer.headers.get("retry-after"))).toBeWithin(1, 61);
+      expect(answer.headers.get("x-ratelimit-remaining")).toBe("0");
+      expect(answer.json.message).toMatch(/\S/);
+    }
+  });
+
+  test("too many requests without a valid signature are 429, before the bot and the body are looked at", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel, { signed: true });
     const statuses = [];
     for (let nth = 0; nth < 10; nth++) statuses.push((await stage.send(hook.token, "{")).status);
     expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 401, 401, 429, 429]);
     await stage.workspace.leave(channel, hook.bot);
-    const answer = await stage.send(hook.token, body, signed(body, hook.secret));
+    const answer = await stage.send(hook.token, body, signed(invalid, hook.secret));
     expect(answer.status).toBe(429);
     expect(Number(answer.headers.get("retry-after"))).toBeWithin(1, 61);
     expect(answer.headers.get("x-ratelimit-remaining")).toBe("0");
-    expect(answer.json.message).toMatch(/\S/);
+    expect(answer.json.message).toMatch(/without a valid signature/);
   });
 
   test("a wrong signature is 401, before the bot and the body are looked at", async () => {
@@ -117,6 +135,41 @@ describe("the rate limit of a webhook", () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(4);
     expect((await stage.send(other.token, body)).status).toBe(202);
     expect(await stage.messages(channel)).toHaveLength(9);
+  });
+
+  test("is spent only by those who can sign, where it asks for signatures", async () => {
+    await using usual = await startWebhookStage({ INTEGRATIONS_INGEST_RATE_LIMIT: "" });
+    const hook = await usual.incoming(await usual.channel(), { signed: true });
+    const strangers = await Promise.all(Array.from({ length: 61 }, () => usual.send(hook.token, body)));
+    expect(strangers.filter(({ status }) => status === 401)).toHaveLength(60);
+    expect(strangers.filter(({ status }) => status === 429)).toHaveLength(1);
+    const right = signed(body, hook.secret);
+    const answers = await Promise.all(Array.from({ length: 62 }, () => usual.send(hook.token, body, right)));
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(60);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(2);
+  });
+
+  test("is told to each of the two by what is left to them", async () => {
+    const hook = await stage.incoming(await stage.channel(), { signed: true });
+    const left = async (headers = {}) =>
+      (await stage.send(hook.token, body, headers)).headers.get("x-ratelimit-remaining");
+    const right = signed(body, hook.secret);
+    expect([await left(), await left(), await left(right), await left(), await left(right)]).toEqual([
+      "7",
+      "6",
+      "7",
+      "5",
+      "6",
+    ]);
+  });
+
+  test("is spent by those who cannot sign also with a body that is refused before it can be checked", async () => {
+    const hook = await stage.incoming(await stage.channel(), { signed: true });
+    const long = "a".repeat(1024 * 1024 + 1);
+    const statuses = [];
+    for (let nth = 0; nth < 9; nth++) statuses.push((await stage.send(hook.token, long)).status);
+    expect(statuses).toEqual([413, 413, 413, 413, 413, 413, 413, 413, 429]);
+    expect((await stage.send(hook.token, body, signed(body, hook.secret))).status).toBe(202);
   });
 
   test("is 60 a minute unless it is set", async () => {
