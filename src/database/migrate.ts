@@ -1,6 +1,6 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import { DomainError } from "../errors.ts";
-import { migrations as shipped } from "./migrations.ts";
+import { type Migration, migrations as shipped } from "./migrations.ts";
 
 /**
  * Brings the tables up to what this binary needs: each missing migration in its own transaction, in order of name.
@@ -9,7 +9,11 @@ import { migrations as shipped } from "./migrations.ts";
  * Returns the names that were applied now.
  * @throws DomainError `data_too_new` when the data holds a migration that this binary does not know; what `hold` throws.
  */
-export function migrate(file: SqliteFile, migrations = shipped, hold?: () => Disposable): string[] {
+export function migrate(
+  file: SqliteFile,
+  migrations: readonly Migration[] = shipped,
+  hold?: () => Disposable,
+): string[] {
   file.run(
     "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at integer NOT NULL) STRICT",
   );
@@ -20,12 +24,14 @@ export function migrate(file: SqliteFile, migrations = shipped, hold?: () => Dis
   const isInUse = missing.length > 0 && missing.length < migrations.length;
   using _held = isInUse ? hold?.() : undefined;
   const applied: string[] = [];
-  for (const { name, sql } of missing) {
+  for (const migration of missing) {
+    const { name } = migration;
     file
       .transaction(() => {
         if (isApplied.get(name)) return;
         file.run("INSERT INTO migrations (name, applied_at) VALUES (?, ?)", [name, Date.now()]);
-        file.run(sql);
+        if ("sql" in migration) file.run(migration.sql);
+        else migration.change(file);
         applied.push(name);
       })
       .immediate();
@@ -33,7 +39,7 @@ export function migrate(file: SqliteFile, migrations = shipped, hold?: () => Dis
   return applied;
 }
 
-function refuseNewerData(file: SqliteFile, migrations: typeof shipped): void {
+function refuseNewerData(file: SqliteFile, migrations: readonly Migration[]): void {
   const known = new Set(migrations.map(({ name }) => name));
   const unknown = file
     .query<{ name: string }, []>("SELECT name FROM migrations ORDER BY name")

@@ -1,3 +1,4 @@
+import type { Database as SqliteFile } from "bun:sqlite";
 import workspace from "../../migrations/0001_workspace.sql" with { type: "text" };
 import webhooks from "../../migrations/0002_webhooks.sql" with { type: "text" };
 import directory from "../../migrations/0003_directory.sql" with { type: "text" };
@@ -5,9 +6,13 @@ import workspaceStamp from "../../migrations/0004_workspace_stamp.sql" with { ty
 import leanerWrites from "../../migrations/0005_leaner_writes.sql" with { type: "text" };
 import eventsWait from "../../migrations/0006_events_wait_while_disabled.sql" with { type: "text" };
 import queueClock from "../../migrations/0007_queue_clock.sql" with { type: "text" };
+import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
-/** Every migration, in the order in which it is applied; the SQL is embedded in the binary. Shipped files never change. */
-export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
+/** A step from one form of the data to the next: SQL, or code for what SQL cannot do, which awaits nothing. */
+export type Migration = { name: string } & ({ sql: string } | { change: (file: SqliteFile) => void });
+
+/** Every migration, in the order in which it is applied; all are embedded in the binary. Shipped files never change. */
+export const migrations: readonly Migration[] = [
   { name: "0001_workspace", sql: workspace },
   { name: "0002_webhooks", sql: webhooks },
   { name: "0003_directory", sql: directory },
@@ -15,4 +20,5 @@ export const migrations: ReadonlyArray<{ name: string; sql: string }> = [
   { name: "0005_leaner_writes", sql: leanerWrites },
   { name: "0006_events_wait_while_disabled", sql: eventsWait },
   { name: "0007_queue_clock", sql: queueClock },
+  { name: "0010_signed_addresses", change: hashSignedAddresses },
 ];

@@ -9,9 +9,11 @@ import type { Vault } from "../secrets/vault.ts";
 import { timestamp } from "../timestamp.ts";
 import { hashOf, newSecret } from "../tokens/secret-text.ts";
 import type { UserRow } from "../users/store.ts";
+import { signedHashOf } from "./address-hash.ts";
 import {
   type IncomingWebhookRow,
   insertIncomingWebhook,
+  isSigned,
   revokeWebhookRowsOfBot,
   selectIncomingWebhooks,
   updateIncomingWebhook,
@@ -58,7 +60,7 @@ export async function createIncomingWebhook(
     botId: bot.id,
     channelId: channel.id,
     name,
-    tokenHash: hashOf(token),
+    tokenHash: input.signed ? signedHashOf(hashOf(token)) : hashOf(token),
     secret: secret === null ? null : await vault.seal(tx, secret, `incoming_webhooks:${id}`),
     revokedAt: null,
     createdAt: Date.now(),
@@ -124,9 +126,10 @@ export async function rotateIncomingSecret(
   const { webhook, bot, channel } = await getIncomingWebhook(tx, teamId, id);
   const secret = newSecret("whsec_");
   const sealed = await vault.seal(tx, secret, `incoming_webhooks:${webhook.id}`);
-  await updateIncomingWebhook(tx, webhook.id, { secret: sealed });
+  const signed = { secret: sealed, tokenHash: signedHashOf(webhook.tokenHash) };
+  await updateIncomingWebhook(tx, webhook.id, signed);
   await recordWebhook(tx, webhook, "incoming_webhook.secret_rotated", actor);
-  return { ...webhookResource({ ...webhook, secret: sealed }, bot, channel), secret };
+  return { ...webhookResource({ ...webhook, ...signed }, bot, channel), secret };
 }
 
 async function getIncomingWebhook(db: Reading, teamId: string, id: string) {
@@ -141,7 +144,7 @@ function webhookResource(row: IncomingWebhookRow, bot: UserRow, channel: Channel
     name: row.name,
     bot: { id: bot.id, name: bot.name },
     channel: { id: channel.id, name: channel.name, slug: channel.slug },
-    signed: row.secret !== null,
+    signed: isSigned(row),
     created_at: timestamp(row.createdAt),
   };
 }

@@ -6,15 +6,9 @@ import { isMember } from "../members/store.ts";
 import { appendMessage } from "../messages/append.ts";
 import type { Message } from "../messages/schemas.ts";
 import type { Vault } from "../secrets/vault.ts";
-import { hashOf, isSecretText } from "../tokens/secret-text.ts";
 import { checkPayload } from "./payload.ts";
 import { isValidSignature } from "./signature.ts";
-import { selectLiveWebhook } from "./store.ts";
-
-/** What a webhook is looked up by: the hash of the token in its address. Undefined for a token that is malformed. */
-export function addressHash(token: string): string | undefined {
-  return isSecretText(token) ? hashOf(token) : undefined;
-}
+import { isSigned, selectLiveWebhook } from "./store.ts";
 
 /** The webhook of the address with this hash; undefined when there is none, it was revoked, or its bot is gone. */
 export const findLiveWebhook = remembered((db, hash: string) => {
@@ -39,8 +33,16 @@ export function noWebhook(): DomainError {
   return notFound("incoming webhook");
 }
 
+/** Why the webhook, which takes signed requests only, takes none while its secret is not in the database. */
+export function secretTaken({ id }: { id: string }): string {
+  return (
+    "The webhook's signing secret was taken out of the database, so no signature can be checked. Make a new one: " +
+    `parley incoming-webhooks rotate-secret ${id}`
+  );
+}
+
 /**
- * Checks the signature of a request to a webhook that has a signing secret, over the bytes as they came
+ * Checks the signature of a request to a webhook that takes signed ones only, over the bytes as they came
  * (specification part 5, rule 5).
  * @throws DomainError `unauthenticated`, the same for a missing, malformed or mismatched one; `key_missing`.
  */
@@ -50,7 +52,8 @@ export function requireSignature(
   header: string | null,
   rawBody: Uint8Array,
 ): void {
-  if (webhook.secret === null) return;
+  if (!isSigned(webhook)) return;
+  if (webhook.secret === null) throw new DomainError("key_missing", secretTaken(webhook));
   const secret = vault.open(webhook.secret, `incoming_webhooks:${webhook.id}`);
   if (isValidSignature(header, rawBody, secret)) return;
   throw new DomainError(

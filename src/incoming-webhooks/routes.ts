@@ -12,15 +12,10 @@ import {
 import { readBytes } from "../http/json-body.ts";
 import { spend } from "../http/rate-limit.ts";
 import { readPayload } from "./body.ts";
-import {
-  addressHash,
-  findLiveWebhook,
-  getLiveWebhook,
-  noWebhook,
-  postIncoming,
-  requireSignature,
-} from "./ingest.ts";
+import { addressHash } from "./address-hash.ts";
+import { findLiveWebhook, getLiveWebhook, noWebhook, postIncoming, requireSignature } from "./ingest.ts";
 import { IncomingBody, IncomingForm, IncomingHeaders } from "./schemas.ts";
+import { isSigned } from "./store.ts";
 
 /** Those who share the limit of requests that are not known to be the sender's, in the words of its refusal. */
 const unsignedSenders = "Senders without a valid signature";
@@ -34,10 +29,9 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       const found = hash === undefined ? undefined : findLiveWebhook(database.read, hash);
       if (hash === undefined || found === undefined) throw wrongCredentials.refusal(request, noWebhook());
       const { webhook } = found;
-      const isSigned = webhook.secret !== null;
       const headers = set.headers as Record<string, string>;
       const spendOfSender = () => spend(ingestRateLimit, webhook.id, "This webhook", headers);
-      if (!isSigned) spendOfSender();
+      if (!isSigned(webhook)) spendOfSender();
       let bytes: Uint8Array;
       try {
         bytes = await readBytes(request);
@@ -46,10 +40,10 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
         requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
       } catch (error) {
         // Whoever cannot sign spends nothing of the one who can.
-        if (isSigned) spend(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
+        if (isSigned(webhook)) spend(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
         throw error;
       }
-      if (isSigned) spendOfSender();
+      if (isSigned(webhook)) spendOfSender();
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
       await postIncoming(database, hash, payload);
       // Elysia's own answer without a body would say "Accepted" in one.

@@ -1,10 +1,16 @@
-import { and, desc, eq, isNotNull, isNull } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, like, or } from "drizzle-orm";
 import { channelColumns } from "../channels/store.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { channels, incomingWebhooks, users } from "../database/schema.ts";
+import { isSignedHash, signedHashOf, signedPrefix } from "./address-hash.ts";
 
 export type IncomingWebhookRow = typeof incomingWebhooks.$inferSelect;
+
+/** Whether the webhook takes signed requests only. It does when its secret is gone, and when only its secret is there. */
+export function isSigned({ tokenHash, secret }: IncomingWebhookRow): boolean {
+  return isSignedHash(tokenHash) || secret !== null;
+}
 
 /** Adds the webhook unless its bot has a live one for the channel; whether it did. */
 export async function insertIncomingWebhook(tx: Writing, row: IncomingWebhookRow): Promise<boolean> {
@@ -24,7 +30,10 @@ const byTokenHash = prepared((db) =>
     .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
     .where(
       and(
-        eq(incomingWebhooks.tokenHash, parameterOfJoin("hash", "text")),
+        or(
+          eq(incomingWebhooks.tokenHash, parameterOfJoin("hash", "text")),
+          eq(incomingWebhooks.tokenHash, parameterOfJoin("signedHash", "text")),
+        ),
         isNull(incomingWebhooks.revokedAt),
         isNull(users.deactivatedAt),
       ),
@@ -32,9 +41,9 @@ const byTokenHash = prepared((db) =>
     .prepare(),
 );
 
-/** The live webhook of the token, with its bot and channel. */
+/** The live webhook of the token with this hash, with its bot and channel; signed or not, which are stored differently. */
 export function selectLiveWebhook(db: Reading, hash: string) {
-  return byTokenHash(db).get({ hash });
+  return byTokenHash(db).get({ hash, signedHash: signedHashOf(hash) });
 }
 
 /** The team's live webhooks with their bots and channels, newest first; with `id` that one only. */
@@ -54,19 +63,21 @@ export async function selectIncomingWebhooks(db: Reading, teamId: string, id?: s
     .orderBy(desc(incomingWebhooks.createdAt), desc(incomingWebhooks.id));
 }
 
-/** The sealed secret of every live webhook that has one. */
-export async function selectWebhookSecrets(db: Reading): Promise<Array<{ id: string; secret: Uint8Array }>> {
-  const rows = await db
+/** The sealed secret of every live webhook that takes signed requests only; null where somebody has taken it away. */
+export async function selectWebhookSecrets(
+  db: Reading,
+): Promise<Array<{ id: string; secret: Uint8Array | null }>> {
+  const isSigned = like(incomingWebhooks.tokenHash, `${signedPrefix}%`);
+  return await db
     .select({ id: incomingWebhooks.id, secret: incomingWebhooks.secret })
     .from(incomingWebhooks)
-    .where(and(isNull(incomingWebhooks.revokedAt), isNotNull(incomingWebhooks.secret)));
-  return rows.flatMap(({ id, secret }) => (secret === null ? [] : [{ id, secret }]));
+    .where(and(isNull(incomingWebhooks.revokedAt), or(isSigned, isNotNull(incomingWebhooks.secret))));
 }
 
 export async function updateIncomingWebhook(
   tx: Writing,
   id: string,
-  change: Pick<Partial<IncomingWebhookRow>, "revokedAt" | "secret">,
+  change: Pick<Partial<IncomingWebhookRow>, "revokedAt" | "secret" | "tokenHash">,
 ): Promise<void> {
   await tx.update(incomingWebhooks).set(change).where(eq(incomingWebhooks.id, id));
 }

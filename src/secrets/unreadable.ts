@@ -1,4 +1,5 @@
 import type { Reading } from "../database/open.ts";
+import { secretTaken } from "../incoming-webhooks/ingest.ts";
 import { selectWebhookSecrets } from "../incoming-webhooks/store.ts";
 import { selectSubscriptionSecrets } from "../subscriptions/store.ts";
 import type { Vault } from "./vault.ts";
@@ -18,7 +19,7 @@ export async function findUnreadableSecrets(
     vault.whyUnreadable(secret, `subscriptions:${id}`),
   );
   const incoming = (await selectWebhookSecrets(db)).map(({ id, secret }) =>
-    vault.whyUnreadable(secret, `incoming_webhooks:${id}`),
+    secret === null ? secretTaken({ id }) : vault.whyUnreadable(secret, `incoming_webhooks:${id}`),
   );
   const reason = [...outgoing, ...incoming].find((why) => why !== undefined);
   if (reason === undefined) return undefined;

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { signedHashOf, signedPrefix } from "../../src/incoming-webhooks/address-hash.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
@@ -37,7 +38,7 @@ function tracesOf(secret: string): string[] {
 async function useSecrets(
   stage: Stage,
   receiverUrl: string,
-): Promise<{ hashed: string[]; sealed: string[] }> {
+): Promise<{ hashed: string[]; hashes: string[]; unstored: string; sealed: string[] }> {
   const { cast, server, workspace } = stage;
   const vault = new Vault(findKey(server.dataDir, ""));
   const bot = await workspace.token(cast.bot);
@@ -95,6 +96,12 @@ async function useSecrets(
   expect((await client.get("/channels")).status).toBe(401);
   return {
     hashed: [bot.token, person.token, poor.token, incoming.token],
+    hashes: [
+      ...[bot, person, poor].map(({ token }) => hashOf(token)),
+      signedHashOf(hashOf(incoming.token)).replace(signedPrefix, ""),
+    ],
+    /** What the address of the signed webhook is looked up by, which is not what is stored. */
+    unstored: hashOf(incoming.token),
     sealed: [incoming.secret ?? "", subscription.json.secret],
   };
 }
@@ -109,7 +116,7 @@ test("of tokens the data and the log hold nothing but hashes, of signing secrets
     WEBHOOKS_BLOCK_PRIVATE_URLS: "false",
     WEBHOOKS_BACKOFF_BASE: "0.05",
   });
-  const { hashed, sealed } = await useSecrets(stage, receiver.url);
+  const { hashed, hashes, unstored, sealed } = await useSecrets(stage, receiver.url);
   await receiver.received(3);
 
   for (const moment of ["while the server runs", "after its end"]) {
@@ -118,7 +125,8 @@ test("of tokens the data and the log hold nothing but hashes, of signing secrets
       for (const trace of tracesOf(secret)) expect(written.includes(trace), moment).toBe(false);
     }
     // What is looked for in the right place is found.
-    for (const token of hashed) expect(written.includes(hashOf(token)), moment).toBe(true);
+    for (const hash of hashes) expect(written.includes(hash), moment).toBe(true);
+    expect(written.includes(unstored), moment).toBe(false);
     expect(written.includes("request.handled")).toBe(true);
     if (moment === "while the server runs") await stage.server.stop();
   }

@@ -9,6 +9,7 @@ import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { settle } from "../../src/deliveries/settle.ts";
 import { webhookEvents } from "../../src/events/event-types.ts";
+import { selectLiveWebhook } from "../../src/incoming-webhooks/store.ts";
 import { type QueuedJob, selectJob, selectNextJobs } from "../../src/jobs/store.ts";
 import { createLog } from "../../src/log.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "../../src/messages/messages.ts";
@@ -24,6 +25,7 @@ import {
   deleteSubscription,
   showSubscription,
 } from "../../src/subscriptions/subscriptions.ts";
+import { hashOf } from "../../src/tokens/secret-text.ts";
 import { authenticate } from "../../src/tokens/tokens.ts";
 import { subjectOf } from "../../src/users/users.ts";
 import { type Cast, seedCast } from "../support/cast.ts";
@@ -112,6 +114,11 @@ describe("the cost does not grow with the data", () => {
   test("when a token is looked up", async () => {
     const { token } = await workspace.token(cast.bot);
     await expectFlatCost(async () => expect(authenticate(database, token)).toBeDefined());
+  });
+
+  test("when the address of an incoming webhook is looked up, with and without a signing secret", async () => {
+    const unknown = hashOf("whatever");
+    await expectFlatCost(async () => expect(selectLiveWebhook(tx, unknown)).toBeUndefined());
   });
 
   test("when a channel and the membership in it are looked up", async () => {

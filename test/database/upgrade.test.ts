@@ -1,11 +1,13 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { holdServerLock } from "../../src/database/server-lock.ts";
 import { insertEvent, selectEvent } from "../../src/events/store.ts";
+import { signedHashOf } from "../../src/incoming-webhooks/address-hash.ts";
 import { selectJob } from "../../src/jobs/store.ts";
 import { openWorkspace } from "../../src/workspace.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -133,5 +135,38 @@ test("a subscription that was disabled before its events waited for it has them 
     "somewhere message.created there",
     "somewhere reaction.added here",
     "somewhere reaction.added there",
+  ]);
+});
+
+test("of incoming webhooks that have a signing secret a hash of the hash is kept, and none of the hash itself", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  const hash = (digit: string) => digit.repeat(64);
+  {
+    using file = new SqliteFile(path, { create: true, strict: true });
+    migrate(
+      file,
+      migrations.filter(({ name }) => name < "0010"),
+    );
+    file.run("PRAGMA foreign_keys = OFF");
+    const insert = `INSERT INTO incoming_webhooks (id, team_id, bot_id, channel_id, name, token_hash, secret, revoked_at, created_at)
+      VALUES (?1, 'team', ?1, 'channel', 'CI', ?2, ?3, ?4, 1)`;
+    file.run(insert, ["signed", hash("a"), new Uint8Array(40), null]);
+    file.run(insert, ["unsigned", hash("b"), null, null]);
+    file.run(insert, ["revoked", hash("c"), new Uint8Array(40), 1]);
+  }
+  await openDatabase(path).close();
+  using file = new SqliteFile(path);
+  file.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  const byHash = file.query<{ id: string }, [string]>(
+    "SELECT id FROM incoming_webhooks WHERE token_hash = ?",
+  );
+  const found = ["a", "b", "c"].map((digit) => byHash.get(signedHashOf(hash(digit)))?.id);
+  expect(found).toEqual(["signed", undefined, "revoked"]);
+  const written = readFileSync(path, "latin1");
+  expect([hash("a"), hash("b"), hash("c")].map((text) => written.includes(text))).toEqual([
+    false,
+    true,
+    false,
   ]);
 });
