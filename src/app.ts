@@ -20,6 +20,7 @@ import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./jobs/signal.ts";
 import { startLateStarters } from "./late-starters.ts";
 import type { Log } from "./log.ts";
+import { whyTooShort } from "./scim/credential.ts";
 import { findDirectoryTeam } from "./scim/team.ts";
 import { findKey } from "./secrets/key.ts";
 import { findUnreadableSecrets } from "./secrets/unreadable.ts";
@@ -83,6 +84,8 @@ export async function startApp({
   const directory = config.scimToken ? { token: config.scimToken, team: config.scimTeam } : undefined;
   // Said at the start, and not to the first directory that calls.
   if (directory) await findDirectoryTeam(database.read, directory.team);
+  const tooShort = directory && whyTooShort(directory.token);
+  if (tooShort !== undefined) log.warn({ reason: tooShort }, "scim.token_too_short");
 
   let listening = "";
   let listener: Listener | undefined;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiClient } from "../support/client.ts";
+import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
 import { openWorkspace } from "../support/workspace.ts";
 import { readAnswer, type List, scimClient, type User } from "./scim-client.ts";
@@ -104,6 +105,28 @@ describe("the token", () => {
     }
     const { json } = await stage.scim.get<object>("/ServiceProviderConfig");
     expect(JSON.stringify(json)).not.toContain(scimToken);
+  });
+});
+
+describe("a token that is short enough to be guessed", () => {
+  test("works, and is warned of at every start, with what to do about it", async () => {
+    await using server = await startServer({ environment: { SCIM_TOKEN: "x".repeat(31) } });
+    await using workspace = openWorkspace(server.dataDir);
+    await workspace.team("Acme");
+    const warnings = () => server.logLines().filter((line) => line.includes("scim.token_too_short"));
+    await server.restart();
+    expect((await scimClient(server.url, "x".repeat(31)).list("/Users")).totalResults).toBe(1);
+    await until("both starts have warned", () => warnings().length === 2);
+    for (const line of warnings()) {
+      expect(JSON.parse(line)).toMatchObject({ level: 40, reason: expect.stringContaining("openssl rand") });
+      expect(line).not.toContain("xx");
+    }
+  });
+
+  test("is one of less than 32 characters", async () => {
+    await using server = await startServer({ environment: { SCIM_TOKEN: "x".repeat(32) } });
+    await server.logLine(({ msg }) => msg === "server.started");
+    expect(server.logLines().join("\n")).not.toContain("scim.token_too_short");
   });
 });
 
