@@ -6,7 +6,7 @@ import { RateLimit, rateLimited } from "./rate-limit.ts";
 /** How many wrong credentials from one address are looked at as such in a minute. */
 const wrongMax = 600;
 
-/** So many addresses are counted each by itself; those beyond share one count. All of them together take about 3 MB. */
+/** So many addresses are counted each by itself; those beyond share one count. All that are held take about 2 MB. */
 const addressesMax = 10_000;
 
 /**
