@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { apiClient } from "../support/client.ts";
-import { addressOf, bodyOf, restRoutes } from "../support/rest-routes.ts";
 import { type Stage, startStage } from "../support/stage.ts";
-import { scopes } from "../../src/tokens/scopes.ts";
 
 /** What can be wrong with a request, in the order in which the decisions say that it is noticed. */
 const faults = {
@@ -25,8 +23,7 @@ let switchedOff: Stage;
 let oneAMinute: Stage;
 
 beforeAll(async () => {
-  // A subscription needs an address that exists: one of this machine does for routes that send nothing.
-  stage = await startStage({ WEBHOOKS_BLOCK_PRIVATE_URLS: "false" });
+  stage = await startStage();
   switchedOff = await startStage({ INTEGRATIONS_ENABLED: "false" });
   oneAMinute = await startStage({ INTEGRATIONS_API_RATE_LIMIT: "1" });
 });
@@ -80,58 +77,5 @@ describe("a request with two faults", () => {
     expect((await apiClient(server.url, "ply_pat_wrong").post(address, body)).status).toBe(401);
     expect((await (await stage.as(cast.member, "messages:read")).post(address, body)).status).toBe(403);
     expect((await (await stage.as(cast.member)).post(address, body)).status).toBe(413);
-  });
-});
-
-describe.each(restRoutes)("$method $path", (route) => {
-  /** A channel, message and subscription that the admin may do everything with, and somebody to add or remove. */
-  async function stageFor(): Promise<Record<string, string>> {
-    const { cast, workspace } = stage;
-    const channel = await workspace.channel(cast.admin, `for ${Bun.randomUUIDv7()}`, "private");
-    const { id: message } = await workspace.message(channel, cast.admin);
-    const user = await workspace.person(cast.teamId, "Newcomer");
-    if (route.method === "DELETE") await workspace.join(channel, user);
-    const parameters = { channel: channel.id, message, user: user.id, emoji: "👍" };
-    if (!route.path.includes("{subscription}")) return parameters;
-    const created = await (
-      await stage.as(cast.admin)
-    ).post<{ data: { id: string } }>("/webhooks", {
-      name: "receiver",
-      url: "http://127.0.0.1:9/",
-      events: ["message.deleted"],
-      channel_ids: [channel.id],
-    });
-    return { ...parameters, subscription: created.json.data.id };
-  }
-
-  test(`needs ${route.scope} and nothing else`, async () => {
-    const parameters = await stageFor();
-    const others = scopes.filter((scope) => scope !== route.scope);
-    const withoutIt = await stage.as(stage.cast.admin, ...others);
-    const withItAlone = await stage.as(stage.cast.admin, route.scope);
-    const request = [route.method, addressOf(route, parameters), bodyOf(route, parameters)] as const;
-    expect((await withoutIt.send(...request)).status).toBe(403);
-    expect((await withItAlone.send(...request)).status).toBe(route.success);
-  });
-
-  test("answers 401 without a token or with one that is malformed", async () => {
-    const parameters = await stageFor();
-    const request = [route.method, addressOf(route, parameters), bodyOf(route, parameters)] as const;
-    expect((await apiClient(stage.server.url).send(...request)).status).toBe(401);
-    expect((await apiClient(stage.server.url, "x").send(...request)).status).toBe(401);
-  });
-
-  test("answers 404 for an id that is no uuid, whatever the body", async () => {
-    const parameters = await stageFor();
-    const admin = await stage.as(stage.cast.admin);
-    for (const name of ["channel", "message", "user", "subscription"].filter((part) =>
-      route.path.includes(`{${part}}`),
-    )) {
-      for (const id of ["1", "general", `${parameters[name]}0`, "%00", "0".repeat(36)]) {
-        const address = addressOf(route, { ...parameters, [name]: id });
-        const { status } = await admin.send(route.method, address, route.body && '{"broken"');
-        expect(status, address).toBe(404);
-      }
-    }
   });
 });

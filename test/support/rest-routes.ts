@@ -18,7 +18,7 @@ export const restRoutes: readonly RestRoute[] = [
     method: "POST",
     path: "/channels",
     scope: "channels:write",
-    body: { name: "new", visibility: "public" },
+    body: { name: "{name}", visibility: "public" },
     success: 201,
   },
   { method: "GET", path: "/channels/{channel}", scope: "channels:read", success: 200 },

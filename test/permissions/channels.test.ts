@@ -116,33 +116,6 @@ describe("GET /channels", () => {
   });
 });
 
-describe("what must not be known to exist", () => {
-  test("is refused in the same words as what does not exist", async () => {
-    const { cast, workspace } = stage;
-    const { id: message } = await workspace.message(cast.secret, cast.bot);
-    for (const path of ["", "/messages", `/messages/${message}`, "/members"]) {
-      const hidden = await clients.stranger.get(`/channels/${cast.secret.id}${path}`);
-      const foreign = await clients.outsider.get(`/channels/${cast.secret.id}${path}`);
-      const missing = await clients.stranger.get(`/channels/${Bun.randomUUIDv7()}${path}`);
-      expect([hidden.text, foreign.text]).toEqual([missing.text, missing.text]);
-    }
-  });
-
-  test("covers a message that lives in another channel of the subject", async () => {
-    const { cast, workspace } = stage;
-    const { id } = await workspace.message(cast.secret, cast.bot);
-    const address = `/channels/${cast.open.id}/messages/${id}`;
-    const answers = [
-      await clients.bot.get(address),
-      await clients.bot.patch(address, { body: "x" }),
-      await clients.bot.del(address),
-      await clients.bot.put(`${address}/reactions/%F0%9F%91%8D`),
-      await clients.bot.del(`${address}/reactions/%F0%9F%91%8D`),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
-  });
-});
-
 describe("a webhook subscription", () => {
   test("is there for every subject of its team, bots in no channel too, and for nobody of another", async () => {
     const input = { name: "receiver", url: "http://127.0.0.1:9/", events: ["message.deleted"] };
