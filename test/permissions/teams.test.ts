@@ -45,7 +45,7 @@ describe.each(restRoutes.filter(({ method }) => method === "GET"))("GET $path", 
       const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => place[name] ?? "");
       const plain = await client.get(address);
       const headers = { "x-team": "umbrella", "x-team-id": stage.cast.otherTeamId };
-      const named = await client.get(`${address}?${new URLSearchParams(smuggled)}`, headers);
+      const named = await client.get(`${address}?${new URLSearchParams(smuggled).toString()}`, headers);
       expect([plain.status, named.status]).toEqual([200, 200]);
       expect(named.text).toBe(plain.text);
       const { otherTeamId, outsider, outsiderBot, elsewhere } = stage.cast;
