@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Channel } from "../../src/channels/schemas.ts";
+import type { ChannelRow } from "../../src/channels/store.ts";
+import type { UserRow } from "../../src/users/store.ts";
 import type { ApiClient } from "../support/client.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 
@@ -97,6 +99,7 @@ describe.each(routes)("%s /channels/{channel}%s", (method, path, body, expected)
   });
 });
 
+// Before the tests below make more channels.
 describe("GET /channels", () => {
   const seen: Record<Subject, string[]> = {
     bot: ["archived", "open", "secret"],
@@ -113,6 +116,67 @@ describe("GET /channels", () => {
     const { status, json } = await clients[subject].get<{ data: Channel[] }>("/channels");
     expect(status).toBe(200);
     expect(json.data.map(({ name }) => name)).toEqual(seen[subject]);
+  });
+});
+
+const archiving: Statuses = {
+  ...others,
+  bot: [403, 403, 404, 403, 404],
+  member: [200, 200, 403, 200, 404],
+  stranger: [403, 404, 404, 403, 404],
+  admin: [200, 200, 404, 200, 404],
+  owner: [200, 200, 403, 200, 404],
+  outsider: [404, 404, 404, 404, 200],
+};
+
+const managing = (success: number, ofOutsider: number): Statuses => ({
+  ...others,
+  bot: [403, success, 404, 403, 404],
+  member: [403, success, 403, 403, 404],
+  stranger: [403, 404, 404, 403, 404],
+  admin: [403, success, 404, 403, 404],
+  owner: [403, success, 403, 403, 404],
+  outsider: [404, 404, 404, 404, ofOutsider],
+});
+
+/** What changes the channel itself, so that each subject has channels of its own for it. */
+const changes: Array<[method: string, path: string, expected: Statuses]> = [
+  ["POST", "/archive", archiving],
+  // The newcomer is of the first team, whose people nobody can add elsewhere.
+  ["POST", "/members", managing(201, 422)],
+  ["DELETE", "/members/{user}", managing(204, 204)],
+];
+
+/** The channels as the cast has them, made anew where a request may change them, each with somebody to add or remove. */
+async function freshChannels(method: string): Promise<Array<{ channel: ChannelRow; user: UserRow }>> {
+  const { cast, workspace } = stage;
+  const fresh = async (creator: UserRow, visibility: "public" | "private") =>
+    await workspace.channel(creator, `fresh ${Bun.randomUUIDv7()}`, visibility);
+  const [open, secret] = [await fresh(cast.member, "public"), await fresh(cast.member, "private")];
+  const user = await workspace.person(cast.teamId, "Nora Newcomer");
+  for (const channel of [open, secret]) {
+    await workspace.join(channel, cast.bot);
+    if (method === "DELETE") await workspace.join(channel, user);
+  }
+  const elsewhere = await fresh(cast.outsider, "private");
+  return [
+    { channel: open, user },
+    { channel: secret, user },
+    { channel: cast.direct, user: method === "DELETE" ? cast.owner : user },
+    { channel: cast.archived, user: method === "DELETE" ? cast.bot : user },
+    { channel: elsewhere, user: method === "DELETE" ? cast.outsider : user },
+  ];
+}
+
+describe.each(changes)("%s /channels/{channel}%s", (method, path, expected) => {
+  test.each(subjects)("answers the %s as its memberships and role say", async (subject) => {
+    const statuses: number[] = [];
+    for (const { channel, user } of await freshChannels(method)) {
+      const address = `/channels/${channel.id}${path.replace("{user}", user.id)}`;
+      const body = path === "/members" ? { user_id: user.id } : undefined;
+      statuses.push((await clients[subject].send(method, address, body)).status);
+    }
+    expect(statuses).toEqual([...expected[subject]]);
   });
 });
 
