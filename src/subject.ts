@@ -18,6 +18,6 @@ export function isTeamAdmin(subject: Subject): boolean {
 }
 
 /** How the audit log names the subject. */
-export function actorOf(subject: Subject): string {
-  return `${subject.type}:${subject.id}`;
+export function actorOf({ type, id }: Pick<Subject, "type" | "id">): string {
+  return `${type}:${id}`;
 }

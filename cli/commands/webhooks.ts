@@ -4,11 +4,12 @@ import { webhookEvents } from "../../src/events/event-types.ts";
 import {
   createSubscription,
   deleteSubscription,
-  listSubscriptions,
+  listAllSubscriptions,
   showSubscription,
 } from "../../src/subscriptions/subscriptions.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { channelTitle } from "../channel-view.ts";
+import { creatorTitle } from "../creator-view.ts";
 import { addCommand } from "../command.ts";
 import type { Invocation } from "../invocation.ts";
 import { outgoing } from "../outgoing.ts";
@@ -38,12 +39,17 @@ function addList(noun: Command, invocation: Invocation): void {
   }).action(async () => {
     await invocation.inTeam(async ({ database, team }) => {
       invocation.output.list(
-        await listSubscriptions(database.read, team.id),
+        await listAllSubscriptions(database.read, team.id),
         [
           { title: "NAME", of: ({ name }) => name, canShrink: true },
           { title: "STATUS", of: shortStatus },
           { title: "SUCCESS", of: ({ last_success_at }) => relativeTime(last_success_at) },
           { title: "URL", of: ({ url }) => url, canShrink: true },
+          {
+            title: "CREATOR",
+            of: ({ created_by }) => creatorTitle(database.read, team.id, created_by),
+            canShrink: true,
+          },
           { title: "ID", of: ({ id }) => id },
         ],
         { none: "There is no subscription yet.", next: "parley webhooks create" },
@@ -58,9 +64,10 @@ function addShow(noun: Command, invocation: Invocation): void {
     examples: ["parley webhooks show CI"],
   }).action(async (given: string | undefined) => {
     await invocation.inTeam(async (at) => {
-      const { id } = await chosenSubscription(invocation, at, given);
-      const shown = await showSubscription(at.database.read, at.team.id, id);
-      const restrictedTo = (await listAllChannels(at.database.read, at.team.id)).filter((channel) =>
+      const { id, created_by } = await chosenSubscription(invocation, at, given);
+      const { read } = at.database;
+      const shown = { ...(await showSubscription(read, at.team.id, id)), created_by };
+      const restrictedTo = (await listAllChannels(read, at.team.id)).filter((channel) =>
         shown.channel_ids?.includes(channel.id),
       );
       const failed = shown.deliveries.filter(({ succeeded }) => !succeeded).length;
@@ -72,6 +79,7 @@ function addShow(noun: Command, invocation: Invocation): void {
           ["status", shown.status],
           ["events", shown.events.join(", ")],
           ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
+          ["creator", creatorTitle(read, at.team.id, created_by)],
           ["failures in a row", String(shown.consecutive_failures)],
           ["last success", relativeTime(shown.last_success_at)],
           ["latest attempts", `${shown.deliveries.length}, of which ${failed} failed`],
@@ -122,7 +130,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
         const parts = { database, vault, guard: sending.guard, log };
         const { data, secret } = await createSubscription(parts, team.id, input, invocation.actor);
         output.done({
-          data: { ...data, secret },
+          data: { ...data, created_by: invocation.actor, secret },
           said: [
             `Created the subscription ${data.name} to ${data.url}.`,
             "Deliveries are signed with this secret, which is shown only this once:",

@@ -160,6 +160,7 @@ export const subscriptions = sqliteTable("subscriptions", {
   previousSecretUntil: integer("previous_secret_until"),
   deletedAt: integer("deleted_at"),
   createdAt: integer("created_at").notNull(),
+  createdBy: text("created_by"),
 });
 
 export const subscriptionFilters = sqliteTable("subscription_filters", {

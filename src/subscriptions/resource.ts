@@ -1,6 +1,6 @@
 import type { WebhookEvent } from "../events/event-types.ts";
 import { timestamp } from "../timestamp.ts";
-import type { WebhookSubscription } from "./schemas.ts";
+import type { ListedSubscription, WebhookSubscription } from "./schemas.ts";
 import type { SubscriptionRow } from "./store.ts";
 
 /** The subscription as the API shows it: without its secret. */
@@ -17,6 +17,11 @@ export function subscriptionResource(row: SubscriptionRow): WebhookSubscription 
     disabled_at: timestamp(row.disabledAt),
     created_at: timestamp(row.createdAt),
   };
+}
+
+/** The subscription as the command line shows it: also who created it, as the audit log names them, or `unknown`. */
+export function listedSubscription(row: SubscriptionRow): ListedSubscription {
+  return { ...subscriptionResource(row), created_by: row.createdBy ?? "unknown" };
 }
 
 /** The event types that the subscription asks for. */

@@ -22,6 +22,9 @@ export const WebhookSubscription = Type.Object(
 );
 export type WebhookSubscription = Static<typeof WebhookSubscription>;
 
+/** A subscription as the command line shows one. */
+export type ListedSubscription = WebhookSubscription & { created_by: string };
+
 /** One delivery attempt as the API shows it (specification part 2). */
 export const WebhookDelivery = Type.Object(
   {

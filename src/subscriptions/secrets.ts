@@ -2,8 +2,8 @@ import type { Writing } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { newSecret } from "../tokens/secret-text.ts";
-import { subscriptionResource } from "./resource.ts";
-import type { WebhookSubscription } from "./schemas.ts";
+import { listedSubscription } from "./resource.ts";
+import type { ListedSubscription } from "./schemas.ts";
 import { type Destination, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 
@@ -20,7 +20,7 @@ export async function rotateSecret(
   id: string,
   overlapMs: number,
   actor: string,
-): Promise<WebhookSubscription & { secret: string }> {
+): Promise<ListedSubscription & { secret: string }> {
   const row = await getSubscription(tx, teamId, id);
   if (overlapMs > 0 && vault.whyUnreadable(row.secret, `subscriptions:${row.id}`) !== undefined) {
     throw new DomainError(
@@ -38,7 +38,7 @@ export async function rotateSecret(
   await recordSubscription(tx, row, "webhook.secret_rotated", actor, details);
   // What waited because the old one could not be read goes out under this one.
   tx.commit.woken.add(row.id);
-  return { ...subscriptionResource(row), secret };
+  return { ...listedSubscription(row), secret };
 }
 
 /**

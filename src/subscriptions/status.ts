@@ -2,8 +2,8 @@ import type { Database, Reading, Writing } from "../database/open.ts";
 import { selectEventTime } from "../events/store.ts";
 import { deleteJobs, hastenJob, selectJobsAfter, selectWaiting } from "../jobs/store.ts";
 import { timestamp } from "../timestamp.ts";
-import { subscriptionResource } from "./resource.ts";
-import type { WebhookSubscription } from "./schemas.ts";
+import { listedSubscription } from "./resource.ts";
+import type { ListedSubscription } from "./schemas.ts";
 import { type SubscriptionRow, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 
@@ -41,19 +41,19 @@ export async function enableSubscription(
   id: string,
   { discardPending }: { discardPending: boolean },
   actor: string,
-): Promise<WebhookSubscription> {
+): Promise<ListedSubscription> {
   let mayWait = discardPending;
   while (mayWait) mayWait = await rested(() => database.write((tx) => discardSome(tx, teamId, id, actor)));
   const { id: subscriptionId, status } = await getSubscription(database.read, teamId, id);
   if (status === "disabled") await putInOrder(database, subscriptionId);
   return await database.write(async (tx) => {
     const row = await getSubscription(tx, teamId, id);
-    if (row.status === "active") return subscriptionResource(row);
+    if (row.status === "active") return listedSubscription(row);
     const enabled = { status: "active", consecutiveFailures: 0, disabledAt: null } as const;
     await updateSubscription(tx, row.id, enabled);
     await recordSubscription(tx, row, "webhook.enabled", actor);
     tx.commit.woken.add(row.id);
-    return subscriptionResource({ ...row, ...enabled });
+    return listedSubscription({ ...row, ...enabled });
   });
 }
 
@@ -101,10 +101,10 @@ export async function disableSubscription(
   teamId: string,
   id: string,
   actor: string,
-): Promise<WebhookSubscription> {
+): Promise<ListedSubscription> {
   const row = await getSubscription(tx, teamId, id);
-  if (row.status === "disabled") return subscriptionResource(row);
-  return subscriptionResource(await disable(tx, row, "webhook.disabled", actor));
+  if (row.status === "disabled") return listedSubscription(row);
+  return listedSubscription(await disable(tx, row, "webhook.disabled", actor));
 }
 
 /** Disables an active subscription for the reason that the audit entry gives; the row as it now is. */

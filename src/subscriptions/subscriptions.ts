@@ -9,8 +9,13 @@ import type { Vault } from "../secrets/vault.ts";
 import { isUuid } from "../text.ts";
 import { newSecret } from "../tokens/secret-text.ts";
 import { checkOf } from "../validation.ts";
-import { subscriptionResource } from "./resource.ts";
-import { SubscriptionInput, type WebhookDelivery, type WebhookSubscription } from "./schemas.ts";
+import { listedSubscription, subscriptionResource } from "./resource.ts";
+import {
+  type ListedSubscription,
+  SubscriptionInput,
+  type WebhookDelivery,
+  type WebhookSubscription,
+} from "./schemas.ts";
 import {
   deleteFilters,
   insertFilters,
@@ -72,6 +77,7 @@ export async function createSubscription(
       previousSecretUntil: null,
       deletedAt: null,
       createdAt: Date.now(),
+      createdBy: actor,
     };
     await insertSubscription(tx, made);
     await insertFilters(tx, made, eventTypes, channelIds);
@@ -84,6 +90,11 @@ export async function createSubscription(
 /** The team's subscriptions, newest first. */
 export async function listSubscriptions(db: Reading, teamId: string): Promise<WebhookSubscription[]> {
   return (await selectSubscriptions(db, teamId)).map(subscriptionResource);
+}
+
+/** The same for the one who runs the workspace. */
+export async function listAllSubscriptions(db: Reading, teamId: string): Promise<ListedSubscription[]> {
+  return (await selectSubscriptions(db, teamId)).map(listedSubscription);
 }
 
 /** @throws DomainError `not_found` when the team has no such subscription. */
@@ -101,8 +112,8 @@ export async function getSubscriptionNamed(
   db: Reading,
   teamId: string,
   reference: string,
-): Promise<WebhookSubscription> {
-  const all = await listSubscriptions(db, teamId);
+): Promise<ListedSubscription> {
+  const all = await listAllSubscriptions(db, teamId);
   const ofId = all.find(({ id }) => id === reference.toLowerCase());
   if (ofId) return ofId;
   const [only, ...others] = all.filter(({ name }) => name === reference);
@@ -140,12 +151,12 @@ export async function deleteSubscription(
   teamId: string,
   id: string,
   actor: string,
-): Promise<WebhookSubscription> {
+): Promise<ListedSubscription> {
   const row = await getSubscription(tx, teamId, id);
   await updateSubscription(tx, row.id, { deletedAt: Date.now() });
   await deleteFilters(tx, row.id);
   await recordSubscription(tx, row, "webhook.deleted", actor);
-  return subscriptionResource(row);
+  return listedSubscription(row);
 }
 
 /** Writes to the audit log what was done to the subscription; never its secret. */

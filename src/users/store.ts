@@ -2,7 +2,7 @@ import { and, asc, eq, isNull, or, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { prepared } from "../database/prepared.ts";
 import { userEmails, users } from "../database/schema.ts";
-import type { Role } from "../subject.ts";
+import { actorOf, type Role } from "../subject.ts";
 
 export type UserRow = typeof users.$inferSelect;
 
@@ -24,6 +24,12 @@ const byId = prepared((db) =>
 export async function selectUser(db: Reading, teamId: string, id: string): Promise<UserRow | undefined> {
   const [row] = await byId(db).execute({ teamId, id });
   return row;
+}
+
+/** The user that the audit log calls by this name, as `actorOf` makes it; undefined for whoever is no user of the team. */
+export function selectActor(db: Reading, teamId: string, actor: string): UserRow | undefined {
+  const user = byId(db).get({ teamId, id: actor.slice(actor.indexOf(":") + 1) });
+  return user && actorOf(user) === actor ? user : undefined;
 }
 
 /** The active users of the team, or all with `all`, of one type or both. */

@@ -65,7 +65,8 @@ test("a subscription is created for channels that are named, shown by name and l
     last_success_at: null,
     disabled_at: null,
     created_at: time,
-  });
+    created_by: cliActor,
+  } as typeof made);
   expect(secret).toMatch(/^whsec_[0-9A-Za-z]+$/);
 
   const all = await json<WebhookSubscription[]>("webhooks", "list");
@@ -74,6 +75,7 @@ test("a subscription is created for channels that are named, shown by name and l
   expect(shown).toEqual({ ...made, deliveries: [] });
   const { stdout } = await run(stage.dataDir, ["webhooks", "show", made.id]);
   expect(stdout).toContain(`#${channel.name}`);
+  expect(stdout).toMatch(new RegExp(`^creator +${cliActor}$`, "m"));
   const audit = await json<AuditEntry[]>("audit", "list", "--limit", "1000");
   expect(JSON.stringify([all, shown, audit]) + stdout).not.toContain(secret);
 

@@ -10,6 +10,7 @@ import { insertEvent, selectEvent } from "../../src/events/store.ts";
 import { signedHashOf } from "../../src/incoming-webhooks/address-hash.ts";
 import { selectJob } from "../../src/jobs/store.ts";
 import { openWorkspace } from "../../src/workspace.ts";
+import { run, runJson } from "../support/cli.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const at = Date.UTC(2026, 10, 21, 12, 0, 0, 7);
@@ -169,4 +170,47 @@ test("of incoming webhooks that have a signing secret a hash of the hash is kept
     true,
     false,
   ]);
+});
+
+test("who created a subscription before that was recorded is told by the audit log, as far as it goes back", async () => {
+  using folder = temporaryFolder();
+  {
+    using file = new SqliteFile(join(folder.path, "parley.db"), { create: true, strict: true });
+    migrate(
+      file,
+      migrations.filter(({ name }) => name < "0008"),
+    );
+    file.run("INSERT INTO teams VALUES ('team', 'Acme', 'acme', 1)");
+    const person = `INSERT INTO users (id, team_id, type, name, role, created_at, updated_at)
+      VALUES (?, 'team', ?, ?, ?, 1, 1)`;
+    file.run(person, ["ada", "human", "Ada", "owner"]);
+    file.run(person, ["builder", "bot", "Build Bot", null]);
+    const subscription = `INSERT INTO subscriptions (id, team_id, name, url, events, status, secret, created_at)
+      VALUES (?1, 'team', ?1, 'https://ci.example/', 'message.created', 'active', x'00', 1)`;
+    const entry = "INSERT INTO audit_entries VALUES (?, 'team', 1, ?, ?, ?, '{}')";
+    for (const [id, actor] of [
+      ["of Ada", "human:ada"],
+      ["of the bot", "bot:builder"],
+      ["of an operator", "cli:root"],
+      ["of nobody", undefined],
+    ] as const) {
+      file.run(subscription, [id]);
+      if (actor) file.run(entry, [`made ${id}`, actor, "webhook.created", `webhook:${id}`]);
+      file.run(entry, [`changed ${id}`, "cli:other", "webhook.disabled", `webhook:${id}`]);
+    }
+  }
+  const listed = await runJson<Array<{ name: string; created_by: string }>>(folder.path, [
+    "webhooks",
+    "list",
+  ]);
+  expect(Object.fromEntries(listed.map(({ name, created_by }) => [name, created_by]))).toEqual({
+    "of Ada": "human:ada",
+    "of the bot": "bot:builder",
+    "of an operator": "cli:root",
+    "of nobody": "unknown",
+  });
+  const { stdout } = await run(folder.path, ["webhooks", "list"]);
+  for (const name of ["Ada", "Build Bot", "cli:root", "unknown"]) {
+    expect(stdout).toMatch(new RegExp(` ${name} +of `));
+  }
 });

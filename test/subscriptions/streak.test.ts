@@ -38,6 +38,7 @@ test.each<[Step[], number]>([
       previousSecretUntil: null,
       deletedAt: null,
       createdAt: 0,
+      createdBy: null,
     }),
   );
   const settle = async (step: Step, at: number) =>
