@@ -78,10 +78,10 @@ export class Invocation {
 
   /**
    * Runs `work` with the workspace open, and closes it.
-   * @throws what `openWorkspace` and `work` throw.
+   * @throws what `config`, `openWorkspace` and `work` throw.
    */
   async inWorkspace<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    const database = openWorkspace(this.dataDir);
+    const database = openWorkspace(this.dataDir, this.config().webhooksVisibility);
     // A server on the same folder delivers at once what a command gives it to deliver.
     database.onWork(() => this.#tellServer());
     try {

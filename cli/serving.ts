@@ -28,7 +28,7 @@ export async function serveUntilStopped(
   // Only a server needs these, and they take longer to load than a small command takes to run.
   const [{ startApp }, { createLog }] = await Promise.all([import("../src/app.ts"), import("../src/log.ts")]);
   const { dataDir } = invocation;
-  const database = openWorkspace(dataDir);
+  const database = openWorkspace(dataDir, config.webhooksVisibility);
   try {
     const stopped = stopSignal();
     const log = createLog(config.logLevel);

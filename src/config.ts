@@ -13,6 +13,9 @@ type Setting<Value> = {
   isSecret?: boolean;
 };
 
+/** Whether subscriptions are told of the whole workspace, or of what their creators may see. */
+export type WebhooksVisibility = "workspace" | "creator";
+
 const truth = { takes: "true or false", parse: parseTruth };
 
 /** Every setting there is: its name in the environment, what it takes, and what holds without it. */
@@ -31,6 +34,12 @@ const settings = {
     name: "WEBHOOKS_DELIVERY_RETENTION_DAYS",
     ...wholeNumber(0, 36_500),
     fallback: 30,
+  },
+  /** Of which channels a subscription is told: of all, or of those that its creator may see. */
+  webhooksVisibility: {
+    name: "WEBHOOKS_VISIBILITY",
+    ...oneOf(["workspace", "creator"]),
+    fallback: "workspace" as WebhooksVisibility,
   },
   webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...truth, fallback: true },
   /** Empty: the key file in the data folder. */
@@ -190,10 +199,10 @@ function seconds(least: number, most: number) {
   };
 }
 
-function oneOf(words: string[]) {
+function oneOf<Word extends string>(words: readonly Word[]) {
   return {
     takes: `one of ${words.join(", ")}`,
-    parse: (text: string) => words.find((word) => word === text),
+    parse: (text: string): Word | undefined => words.find((word) => word === text),
   };
 }
 

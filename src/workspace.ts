@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
+import type { WebhooksVisibility } from "./config.ts";
 import { explainDataError } from "./data-errors.ts";
 import { refuseForeignLog } from "./database/log-number.ts";
 import { type Database, openDatabase } from "./database/open.ts";
@@ -32,13 +33,14 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
 }
 
 /**
- * Opens the workspace in the data folder, its tables brought up to what this binary needs.
+ * Opens the workspace in the data folder, its tables brought up to what this binary needs. Events are queued and sent by
+ * `webhooksVisibility`, which is `workspace` unless it is given.
  * @throws DomainError `not_found` when the folder holds none; `forbidden` when this login may not use it; `invalid`
  *   when its file is not a database; `data_damaged` when the file is gone, or the log beside it is another one's;
  *   `data_too_new` when a newer binary has used it; `conflict` when an older one serves it, whose tables would change
  *   under it.
  */
-export function openWorkspace(dataDir: string): Database {
+export function openWorkspace(dataDir: string, webhooksVisibility?: WebhooksVisibility): Database {
   refuseLostDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) {
     throw new DomainError(
@@ -46,7 +48,7 @@ export function openWorkspace(dataDir: string): Database {
       `There is no workspace in ${dataDir}. Make one with: parley init --team NAME --owner NAME`,
     );
   }
-  return open(dataDir);
+  return open(dataDir, webhooksVisibility);
 }
 
 /**
@@ -106,11 +108,12 @@ function refuseLostDatabase(dataDir: string): void {
   );
 }
 
-function open(dataDir: string): Database {
+function open(dataDir: string, webhooksVisibility?: WebhooksVisibility): Database {
   try {
     refuseForeignLog(databaseFile(dataDir));
     return openDatabase(databaseFile(dataDir), {
       holdToMigrate: () => holdServerLock(dataDir, migrationWaitMs),
+      ...(webhooksVisibility && { webhooksVisibility }),
     });
   } catch (error) {
     throw explainDataError(error, dataDir);

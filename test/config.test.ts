@@ -96,6 +96,7 @@ describe("a setting that does not parse", () => {
     ["PARLEY_BASE_URL", "chat.example"],
     ["PARLEY_BASE_URL", "ftp://chat.example"],
     ["PARLEY_LOG_LEVEL", "loud"],
+    ["WEBHOOKS_VISIBILITY", "channel"],
   ])("is refused in one line with its name, its value and what it takes: %s=%s", (name, value) => {
     const complaint = complaintOf({ environment: { [name]: value } });
     expect(complaint.split("\n")).toHaveLength(1);

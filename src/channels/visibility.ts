@@ -8,6 +8,9 @@ import { type ChannelRow, selectChannel } from "./store.ts";
 
 export type SeenChannel = { channel: ChannelRow; isMember: boolean };
 
+/** What of a subject decides on what it sees: its role does not. */
+type Viewer = Pick<Subject, "id" | "teamId" | "type">;
+
 /**
  * The channel, as far as the subject may know of it: a bot sees the channels that it is in, a human also every public
  * one (specification part 4, channels 1 and 4).
@@ -15,8 +18,14 @@ export type SeenChannel = { channel: ChannelRow; isMember: boolean };
  */
 export function getSeenChannel(db: Reading, subject: Subject, id: string): SeenChannel {
   const found = findChannel(db, subject, id);
-  if (found.isMember || (subject.type === "human" && isOpen(found.channel))) return found;
+  if (isSeen(subject, found)) return found;
   throw notFound("channel");
+}
+
+/** Whether the subject may know of the channel, as `getSeenChannel` says. */
+export function canSeeChannel(db: Reading, subject: Viewer, id: string): boolean {
+  const found = channelOf(db, subject.teamId, id.toLowerCase(), subject.id);
+  return found !== undefined && isSeen(subject, found);
 }
 
 /**
@@ -26,7 +35,7 @@ export function getSeenChannel(db: Reading, subject: Subject, id: string): SeenC
  */
 export function getManagedChannel(db: Reading, subject: Subject, id: string): SeenChannel {
   const found = findChannel(db, subject, id);
-  if (found.isMember || (subject.type === "human" && isOpen(found.channel))) return found;
+  if (isSeen(subject, found)) return found;
   if (isTeamAdmin(subject) && !found.channel.isDirect) return found;
   throw notFound("channel");
 }
@@ -45,6 +54,10 @@ export function refuseArchived(channel: ChannelRow): void {
 /** Whether the whole team may read the channel. */
 export function isOpen(channel: ChannelRow): boolean {
   return channel.visibility === "public" && !channel.isDirect;
+}
+
+function isSeen({ type }: Viewer, { channel, isMember }: SeenChannel): boolean {
+  return isMember || (type === "human" && isOpen(channel));
 }
 
 function findChannel(db: Reading, subject: Subject, id: string): SeenChannel {

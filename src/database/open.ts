@@ -1,6 +1,7 @@
 import { Database as SqliteFile, SQLiteError } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { type BunSQLiteDatabase, drizzle } from "drizzle-orm/bun-sqlite";
+import type { WebhooksVisibility } from "../config.ts";
 import { DomainError } from "../errors.ts";
 import { ChangeLog, logBytesMax } from "./change-log.ts";
 import { Commit } from "./commit.ts";
@@ -18,6 +19,8 @@ export type Reading = BunSQLiteDatabase<typeof schema> & {
   readonly $client: SqliteFile;
   /** As the connection sees it; see `remembered`. */
   readonly stamp: Stamp;
+  /** `WEBHOOKS_VISIBILITY`, as this process was given it; here, because whatever changes a channel queues events. */
+  readonly webhooksVisibility: WebhooksVisibility;
 };
 
 /** The connection inside a write. Only `Database.write` hands it out, so a change outside of a write does not compile. */
@@ -65,7 +68,15 @@ const oldestSafeSqlite = "3.51.3";
  */
 export function openDatabase(
   path: string,
-  { lockWaitMs = 5_000, holdToMigrate }: { lockWaitMs?: number; holdToMigrate?: () => Disposable } = {},
+  {
+    lockWaitMs = 5_000,
+    holdToMigrate,
+    webhooksVisibility = "workspace",
+  }: {
+    lockWaitMs?: number;
+    holdToMigrate?: () => Disposable;
+    webhooksVisibility?: WebhooksVisibility;
+  } = {},
 ): Database {
   const logBytesFound = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   const writer = new SqliteFile(path, { create: true, strict: true });
@@ -92,7 +103,10 @@ export function openDatabase(
   const reader = new SqliteFile(path, { readonly: true, strict: true });
   reader.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
   const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
-  const read = Object.assign(drizzle(reader, { schema }), { stamp: stampOncePerTurn(reader) });
+  const read = Object.assign(drizzle(reader, { schema }), {
+    stamp: stampOncePerTurn(reader),
+    webhooksVisibility,
+  });
   const stamp = stampOf(writer);
   // Whatever drizzle runs may change the workspace; the statements of `prepared.ts` that go past it do not.
   const logger = {
@@ -102,7 +116,11 @@ export function openDatabase(
       stamp.forget();
     },
   };
-  const tx: Writing = Object.assign(drizzle(writer, { schema, logger }), { stamp, commit: new Commit() });
+  const tx: Writing = Object.assign(drizzle(writer, { schema, logger }), {
+    stamp,
+    webhooksVisibility,
+    commit: new Commit(),
+  });
   const listeners: Array<(subscriptionIds: ReadonlySet<string>) => void> = [];
   const files = new OpenFiles(path, accountOf(writer, reader));
   const log = new ChangeLog(writer, files);

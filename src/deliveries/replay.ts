@@ -5,6 +5,7 @@ import { selectEvent } from "../events/store.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
+import { isWithheld } from "../subscriptions/visibility.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { deliveryResource } from "./attempts.ts";
 import { prepare } from "./prepare.ts";
@@ -16,7 +17,8 @@ import { insertAttempt, selectAttempt } from "./store.ts";
  * secret, also to a disabled subscription. The streak of failures stays as it is; the new attempt is logged as a replay
  * and audited (specification part 6, rule 5). Returns the new attempt.
  * @throws DomainError `not_found` for an attempt that is not in the team's log or whose subscription is deleted;
- *   `conflict` when its payload is no longer stored; `key_missing` when it cannot be signed; `busy` when this
+ *   `forbidden` when the subscription's creator may not see the channel where deliveries go by that; `conflict` when its
+ *   payload is no longer stored; `key_missing` when it cannot be signed; `busy` when this
  *   machine had nothing left to send it with.
  */
 export async function replay(
@@ -36,6 +38,13 @@ export async function replay(
     throw new DomainError(
       "conflict",
       "The payload of this delivery is no longer stored, so it cannot be sent again.",
+    );
+  }
+
+  if (isWithheld(database.read, subscription.id, event.envelope)) {
+    throw new DomainError(
+      "forbidden",
+      `${subscription.name} is not sent this: whoever created it may not see the channel now (WEBHOOKS_VISIBILITY=creator).`,
     );
   }
 

@@ -10,11 +10,13 @@ import {
   selectStanding,
   selectSubscriptionIdsWithWork,
 } from "../subscriptions/store.ts";
+import { isWithheld } from "../subscriptions/visibility.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { type Ended, Lanes, type Places } from "./lanes.ts";
 import { prepare } from "./prepare.ts";
 import { QueueClock } from "./queue-clock.ts";
 import { type RetryRules, settle } from "./settle.ts";
+import { withhold } from "./withhold.ts";
 
 /** How long to wait after a fault of our own, a full disk for one, before the same is tried again, in milliseconds. */
 const faultPauseMs = 1_000;
@@ -87,12 +89,23 @@ export class Worker {
     await this.#lanes.stop(stopWaitMs);
   }
 
-  /** One attempt at one job, unless it is gone or its subscription disabled or deleted by now. */
+  /** One attempt at one job, unless it is gone, or must not be sent by now. */
   async #work(key: JobKey, countFailure: () => boolean): Promise<Ended | undefined> {
     const job = selectJob(this.#database.read, key);
     const destination = job && selectDestination(this.#database.read, job.subscriptionId);
-    if (destination) return await this.#attempt(job, destination, countFailure);
-    return undefined;
+    if (!destination) return undefined;
+    if (isWithheld(this.#database.read, job.subscriptionId, job.envelope)) return await this.#withhold(job);
+    return await this.#attempt(job, destination, countFailure);
+  }
+
+  /** Drops the job, and with it what else its creator may not see of what is due. */
+  async #withhold({ subscriptionId, eventId }: QueuedJob): Promise<undefined> {
+    const events = await this.#untilDone({ event: eventId }, () =>
+      this.#database.write((tx) => withhold(tx, subscriptionId, this.#clock.now())),
+    );
+    // None where the creator has come back just now, or the subscription was disabled.
+    if (events === 0) return;
+    this.#log.info({ webhook: subscriptionId, event: eventId, events }, "delivery.withheld");
   }
 
   async #attempt(

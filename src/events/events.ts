@@ -1,6 +1,7 @@
 import type { ChannelRow } from "../channels/store.ts";
 import type { Writing } from "../database/open.ts";
 import { enqueue } from "../jobs/store.ts";
+import { onlySeeing } from "../subscriptions/visibility.ts";
 import type { Happening } from "./schemas.ts";
 import { insertEvent, selectWantingSubscriptions } from "./store.ts";
 
@@ -10,7 +11,8 @@ import { insertEvent, selectWantingSubscriptions } from "./store.ts";
  * subscription, retry and replay (specification part 6).
  */
 export function emit(tx: Writing, channel: ChannelRow, happening: Happening): void {
-  const wanted = selectWantingSubscriptions(tx, channel.teamId, happening.type, channel.id);
+  const wanting = selectWantingSubscriptions(tx, channel.teamId, happening.type, channel.id);
+  const wanted = onlySeeing(tx, wanting, channel.id);
   if (wanted.length === 0) return;
 
   const now = Date.now();

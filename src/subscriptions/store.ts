@@ -56,6 +56,17 @@ export type Destination = Pick<
   "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil"
 >;
 
+const made = prepared((db) =>
+  db
+    .select({ teamId: subscriptions.teamId, createdBy: subscriptions.createdBy })
+    .from(subscriptions)
+    .where(eq(subscriptions.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** The subscription's team and who made it; undefined when there is none. */
+export const selectCreator = remembered((db, id: string) => made(db).get({ id }));
+
 const standing = query<{ failures: number; hasSucceeded: number }, [string]>(
   `SELECT consecutive_failures AS failures, last_success_at IS NOT NULL AS hasSucceeded FROM subscriptions WHERE id = ?`,
 );

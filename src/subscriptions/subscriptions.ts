@@ -26,6 +26,7 @@ import {
   updateSubscription,
 } from "./store.ts";
 import { refusalOfUrl } from "./url.ts";
+import { isForCreator } from "./visibility.ts";
 
 const checkSubscriptionInput = checkOf(SubscriptionInput);
 
@@ -36,7 +37,8 @@ const attemptsShown = 20;
  * Creates a subscription of the team and returns it with its signing secret, which is shown only here. The address is
  * vetted before anything is written, which may take a name look-up.
  * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable, on `channel_ids.N` for a
- *   channel of another team; `key_missing` when the secret cannot be kept.
+ *   channel of another team, or one that the creator may not see where deliveries go by that; `key_missing` when the
+ *   secret cannot be kept.
  */
 export async function createSubscription(
   {
@@ -53,7 +55,7 @@ export async function createSubscription(
   const channelIds = channel_ids ? [...new Set(channel_ids.map((id) => id.toLowerCase()))] : null;
   const errors: FieldErrors = {
     ...(await refusalOfUrl(url, guard, log)),
-    ...(await foreignChannels(database.read, teamId, channel_ids ?? [])),
+    ...(await foreignChannels(database.read, { teamId, createdBy: actor }, channel_ids ?? [])),
   };
   if (Object.keys(errors).length > 0) throw invalid(errors);
 
@@ -176,12 +178,16 @@ export async function recordSubscription(
   });
 }
 
-async function foreignChannels(db: Reading, teamId: string, ids: readonly string[]): Promise<FieldErrors> {
+async function foreignChannels(
+  db: Reading,
+  creator: { teamId: string; createdBy: string },
+  ids: readonly string[],
+): Promise<FieldErrors> {
   const lowered = ids.map((id) => id.toLowerCase());
-  const known = new Set(await selectChannelIds(db, teamId, lowered));
+  const known = new Set(await selectChannelIds(db, creator.teamId, lowered));
   const errors: FieldErrors = {};
   for (const [index, id] of lowered.entries()) {
-    if (known.has(id)) continue;
+    if (known.has(id) && isForCreator(db, creator, id)) continue;
     errors[`channel_ids.${index}`] = [
       `The channel_ids.${index} field must name a channel of this workspace.`,
     ];

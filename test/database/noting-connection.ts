@@ -32,7 +32,11 @@ export function notingConnection(path: string): NotingConnection {
     });
   Object.assign(file, { prepare: notingPrepare });
   const stamp = { now: () => crypto.randomUUID(), forget: () => {} };
-  const tx = Object.assign(drizzle(file, { schema }), { stamp, commit: new Commit() });
+  const tx = Object.assign(drizzle(file, { schema }), {
+    stamp,
+    webhooksVisibility: "workspace" as const,
+    commit: new Commit(),
+  });
   // Each operation is a commit of its own, in which nothing is put off.
   const commit = () => Object.assign(new Commit(), { atEnd: (step: () => void) => step() });
   Object.defineProperty(tx, "commit", { get: commit });

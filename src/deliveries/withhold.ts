@@ -1,0 +1,20 @@
+import type { Writing } from "../database/open.ts";
+import { deleteJob, selectJob, selectNextJobs } from "../jobs/store.ts";
+import { isWithheld } from "../subscriptions/visibility.ts";
+
+/** So many jobs are looked at in one write, so that other writes wait a few milliseconds at most. */
+const jobsPerWrite = 200;
+
+/**
+ * Drops what is due for the subscription and what its creator may not see now: no attempt is logged, and the streak stays
+ * as it is. Looks at the next 200 jobs and returns how many it dropped; none while the subscription is disabled.
+ */
+export async function withhold(tx: Writing, subscriptionId: string, now: number): Promise<number> {
+  const next = await selectNextJobs(tx, subscriptionId, jobsPerWrite);
+  const hidden = next.filter(({ dueAt, eventSeq }) => {
+    const job = dueAt <= now ? selectJob(tx, { subscriptionId, dueAt, eventSeq }) : undefined;
+    return job !== undefined && isWithheld(tx, subscriptionId, job.envelope);
+  });
+  for (const { dueAt, eventSeq } of hidden) deleteJob(tx, { subscriptionId, dueAt, eventSeq });
+  return hidden.length;
+}

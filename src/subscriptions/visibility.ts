@@ -1,0 +1,59 @@
+import { canSeeChannel } from "../channels/visibility.ts";
+import type { Reading } from "../database/open.ts";
+import { remembered } from "../database/remembered.ts";
+import { selectActor } from "../users/store.ts";
+import { selectCreator } from "./store.ts";
+
+/**
+ * With `WEBHOOKS_VISIBILITY=creator` a subscription is told of what its creator may see at that moment, when the event is
+ * queued and again when it is sent (decisions of this project; the specification knows the whole workspace only). What
+ * anybody may see is decided in `channels/visibility.ts`; here is whose eyes those are.
+ */
+
+/** One who is in no channel, and so sees the open ones: for a subscription of which nobody knows who made it. */
+const stranger = { id: "", type: "human" } as const;
+
+/** Who looks for the subscriptions of this creator: a user, everybody who may work on the data folder, or nobody. */
+const eyesOf = remembered((db, teamId: string, createdBy: string) => {
+  if (createdBy === "") return { ...stranger, teamId };
+  if (createdBy.startsWith("cli:")) return "all";
+  const user = selectActor(db, teamId, createdBy);
+  return user?.deactivatedAt === null ? user : "none";
+});
+
+/**
+ * Whether what happens in the channel is for the subscriptions of this creator, given as the audit log names them or null
+ * where nobody knows: always where deliveries do not go by creators. Who was deactivated or deleted sees nothing.
+ */
+export function isForCreator(
+  db: Reading,
+  { teamId, createdBy }: { teamId: string; createdBy: string | null },
+  channelId: string,
+): boolean {
+  if (db.webhooksVisibility === "workspace") return true;
+  const eyes = eyesOf(db, teamId, createdBy ?? "");
+  if (eyes === "all" || eyes === "none") return eyes === "all";
+  return canSeeChannel(db, eyes, channelId);
+}
+
+/** Those of the subscriptions that may be told now of what happens in the channel. */
+export function onlySeeing(
+  db: Reading,
+  subscriptionIds: readonly string[],
+  channelId: string,
+): readonly string[] {
+  if (db.webhooksVisibility === "workspace") return subscriptionIds;
+  return subscriptionIds.filter((id) => sees(db, id, channelId));
+}
+
+/** Whether the event, which was queued or sent before, must not be sent to the subscription now. */
+export function isWithheld(db: Reading, subscriptionId: string, envelope: string): boolean {
+  if (db.webhooksVisibility === "workspace") return false;
+  const { data } = JSON.parse(envelope) as { data: { channel_id: string } };
+  return !sees(db, subscriptionId, data.channel_id);
+}
+
+function sees(db: Reading, subscriptionId: string, channelId: string): boolean {
+  const creator = selectCreator(db, subscriptionId);
+  return creator !== undefined && isForCreator(db, creator, channelId);
+}
