@@ -19,7 +19,7 @@ export async function record(
   tx: Writing,
   entry: { teamId: string; actor: string; action: string; target: string; details?: Record<string, unknown> },
 ): Promise<void> {
-  await insertAuditEntry(tx, {
+  insertAuditEntry(tx, {
     id: Bun.randomUUIDv7(),
     at: Date.now(),
     teamId: entry.teamId,

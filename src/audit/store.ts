@@ -1,11 +1,17 @@
 import { and, desc, eq, gte } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
+import { change } from "../database/prepared.ts";
 import { auditEntries } from "../database/schema.ts";
 
 export type AuditEntryRow = typeof auditEntries.$inferSelect;
 
-export async function insertAuditEntry(tx: Writing, entry: AuditEntryRow): Promise<void> {
-  await tx.insert(auditEntries).values(entry);
+const insert = change<[string, string, number, string, string, string, string]>(
+  "INSERT INTO audit_entries (id, team_id, at, actor, action, target, details) VALUES (?, ?, ?, ?, ?, ?, ?)",
+);
+
+export function insertAuditEntry(tx: Writing, entry: AuditEntryRow): void {
+  const { id, teamId, at, actor, action, target, details } = entry;
+  insert(tx, id, teamId, at, actor, action, target, details);
 }
 
 export async function selectAuditEntries(
