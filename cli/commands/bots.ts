@@ -7,6 +7,7 @@ import { channelTitle } from "../channel-view.ts";
 import { addCommand } from "../command.ts";
 import type { Invocation } from "../invocation.ts";
 import { botReference } from "../references.ts";
+import { webhooksOfGone } from "../creator-view.ts";
 
 /** `parley bots`: the members of a team that are programs. */
 export function addBots(program: Command, invocation: Invocation): void {
@@ -70,21 +71,26 @@ export function addBots(program: Command, invocation: Invocation): void {
   addCommand(noun, "delete [bot]", {
     summary: "Delete a bot: its tokens stop at once, its messages stay",
     examples: ['parley bots delete "Build Bot" --yes'],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const reference = await botReference(invocation, at, given);
-      const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "bot" });
-      await invocation.prompts.confirm(`Delete the bot ${name} and revoke every token of it?`);
-      const bot = await database.write(async (tx) =>
-        deleteBot(tx, await getUser(tx, team.id, id), invocation.actor),
-      );
-      invocation.output.done({
-        data: bot,
-        said: `Deleted the bot ${bot.name}; what it wrote stays.`,
-        brief: bot.id,
-        next: "parley bots list",
+  })
+    .option("--keep-webhooks", "leave the subscriptions on that the bot created")
+    .action(async (given: string | undefined, { keepWebhooks }: { keepWebhooks?: true }) => {
+      await invocation.inTeam(async (at) => {
+        const { database, team } = at;
+        const reference = await botReference(invocation, at, given);
+        const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "bot" });
+        await invocation.prompts.confirm(`Delete the bot ${name} and revoke every token of it?`);
+        const bot = await database.write(async (tx) =>
+          deleteBot(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),
+        );
+        invocation.output.done({
+          data: bot,
+          said: [
+            `Deleted the bot ${bot.name}; what it wrote stays.`,
+            ...webhooksOfGone(bot, invocation.config()),
+          ],
+          brief: bot.id,
+          next: "parley bots list",
+        });
       });
     });
-  });
 }

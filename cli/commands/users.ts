@@ -13,6 +13,7 @@ import {
 import { addCommand } from "../command.ts";
 import type { Invocation } from "../invocation.ts";
 import { personReference } from "../references.ts";
+import { webhooksOfGone, webhooksOfReturned } from "../creator-view.ts";
 
 /** `parley users`: the people of a team. */
 export function addUsers(program: Command, invocation: Invocation): void {
@@ -109,23 +110,28 @@ function addDeactivate(noun: Command, invocation: Invocation): void {
   addCommand(noun, "deactivate [user]", {
     summary: "Shut a person out: every token stops at once, messages stay",
     examples: ['parley users deactivate "Grace Hopper" --yes'],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const reference = await personReference(invocation, at, given, { active: true });
-      const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "human" });
-      await invocation.prompts.confirm(`Deactivate ${name} and revoke every token of theirs?`);
-      const person = await database.write(async (tx) =>
-        deactivate(tx, await getUser(tx, team.id, id), invocation.actor),
-      );
-      invocation.output.done({
-        data: person,
-        said: `Deactivated ${person.name}; what they wrote stays.`,
-        brief: person.id,
-        next: `parley users reactivate ${person.id}`,
+  })
+    .option("--keep-webhooks", "leave the subscriptions on that the person created")
+    .action(async (given: string | undefined, { keepWebhooks }: { keepWebhooks?: true }) => {
+      await invocation.inTeam(async (at) => {
+        const { database, team } = at;
+        const reference = await personReference(invocation, at, given, { active: true });
+        const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "human" });
+        await invocation.prompts.confirm(`Deactivate ${name} and revoke every token of theirs?`);
+        const person = await database.write(async (tx) =>
+          deactivate(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),
+        );
+        invocation.output.done({
+          data: person,
+          said: [
+            `Deactivated ${person.name}; what they wrote stays.`,
+            ...webhooksOfGone(person, invocation.config()),
+          ],
+          brief: person.id,
+          next: `parley users reactivate ${person.id}`,
+        });
       });
     });
-  });
 }
 
 function addReactivate(noun: Command, invocation: Invocation): void {
@@ -142,7 +148,10 @@ function addReactivate(noun: Command, invocation: Invocation): void {
       });
       invocation.output.done({
         data: person,
-        said: `${person.name} is back, in the same channels. The tokens that were revoked stay revoked.`,
+        said: [
+          `${person.name} is back, in the same channels. The tokens that were revoked stay revoked.`,
+          ...webhooksOfReturned(person),
+        ],
         brief: person.id,
         next: `parley tokens create --user ${person.id}`,
       });

@@ -8,6 +8,7 @@ import {
   pendingOf,
 } from "../../src/subscriptions/status.ts";
 import { addCommand } from "../command.ts";
+import { goneCreator } from "../creator-view.ts";
 import { parseDuration } from "../durations.ts";
 import type { Invocation } from "../invocation.ts";
 import { outgoing } from "../outgoing.ts";
@@ -31,23 +32,33 @@ function addEnable(noun: Command, invocation: Invocation): void {
     .option("--discard-pending", "drop what waited instead of sending it")
     .action(async (given: string | undefined, options: { discardPending?: true }) => {
       await invocation.inTeam(async (at) => {
-        const { id, name, status } = await chosenSubscription(invocation, at, given);
+        const { id, name, status, created_by } = await chosenSubscription(invocation, at, given);
         const discardPending = options.discardPending === true;
         const { database, team } = at;
         const pending = await pendingOf(database.read, team.id, id);
         if (discardPending)
           await invocation.prompts.confirm(`Drop ${eventsOf(pending)} that wait for ${name}?`);
         else if (status === "disabled" && pending.count > 0)
-          invocation.output.note(`${eventsOf(pending)} waited for ${name} and will be sent in order.`);
+          invocation.output.note(
+            `${eventsOf(pending)} waited for ${name} and will be sent in order${unlessWithheld(invocation)}.`,
+          );
         const enabled = await enableSubscription(database, team.id, id, { discardPending }, invocation.actor);
         invocation.output.done({
           data: { ...enabled, pending },
-          said: `The subscription ${name} is active${discardPending ? "; what waited is dropped" : ""}.`,
+          said: [
+            `The subscription ${name} is active${discardPending ? "; what waited is dropped" : ""}.`,
+            ...goneCreator(database.read, team.id, created_by, invocation.config()),
+          ],
           brief: id,
           next: `parley deliveries list --webhook ${id} --follow`,
         });
       });
     });
+}
+
+function unlessWithheld(invocation: Invocation): string {
+  const followsCreators = invocation.config().webhooksVisibility === "creator";
+  return followsCreators ? ", but for those that its creator may not see now" : "";
 }
 
 /** "1,204 events (the oldest of 12m ago)" */

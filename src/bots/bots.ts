@@ -5,7 +5,7 @@ import { joinChannel } from "../members/members.ts";
 import { checkName } from "../name.ts";
 import type { User } from "../users/schemas.ts";
 import { selectUsers, type UserRow } from "../users/store.ts";
-import { addUser, silence, userResource } from "../users/users.ts";
+import { addUser, silence, type Silenced, userResource } from "../users/users.ts";
 
 /**
  * Adds a bot to the team and joins it to the channels.
@@ -29,17 +29,24 @@ export async function listBots(db: Reading, teamId: string): Promise<User[]> {
   return (await selectUsers(db, teamId, { type: "bot" })).map(userResource);
 }
 
-/** Deletes a bot: its tokens stop with the next request, its messages stay and keep naming it. Again changes nothing. */
-export async function deleteBot(tx: Writing, bot: UserRow, actor: string): Promise<User> {
-  if (bot.deactivatedAt === null) {
-    await silence(tx, bot, actor);
-    await record(tx, {
-      teamId: bot.teamId,
-      actor,
-      action: "bot.deleted",
-      target: `bot:${bot.id}`,
-      details: { name: bot.name },
-    });
-  }
-  return userResource(bot);
+/**
+ * Deletes a bot: its tokens stop with the next request, the subscriptions that it created are disabled or, with
+ * `keepWebhooks`, left on, its messages stay and keep naming it. Again changes nothing.
+ */
+export async function deleteBot(
+  tx: Writing,
+  bot: UserRow,
+  actor: string,
+  options: { keepWebhooks?: boolean | undefined } = {},
+): Promise<User & Silenced> {
+  if (bot.deactivatedAt !== null) return userResource(bot);
+  const silenced = await silence(tx, bot, actor, options);
+  await record(tx, {
+    teamId: bot.teamId,
+    actor,
+    action: "bot.deleted",
+    target: `bot:${bot.id}`,
+    details: { name: bot.name },
+  });
+  return { ...userResource(bot), ...silenced };
 }

@@ -86,6 +86,44 @@ export async function selectSubscriptions(db: Reading, teamId: string): Promise<
     .orderBy(desc(subscriptions.createdAt), desc(subscriptions.id));
 }
 
+/** What one user or login created, as the audit log names them, and has this status, newest first. */
+export async function selectSubscriptionsOfCreator(
+  db: Reading,
+  createdBy: string,
+  status: SubscriptionRow["status"],
+): Promise<SubscriptionRow[]> {
+  return await db
+    .select()
+    .from(subscriptions)
+    .where(
+      and(
+        eq(subscriptions.createdBy, createdBy),
+        eq(subscriptions.status, status),
+        isNull(subscriptions.deletedAt),
+      ),
+    )
+    .orderBy(desc(subscriptions.createdAt), desc(subscriptions.id));
+}
+
+/** Disables what is active of it, all in one statement; the rows as they now are. */
+export async function disableSubscriptionsOfCreator(
+  tx: Writing,
+  createdBy: string,
+  at: number,
+): Promise<SubscriptionRow[]> {
+  return await tx
+    .update(subscriptions)
+    .set({ status: "disabled", disabledAt: at })
+    .where(
+      and(
+        eq(subscriptions.createdBy, createdBy),
+        eq(subscriptions.status, "active"),
+        isNull(subscriptions.deletedAt),
+      ),
+    )
+    .returning();
+}
+
 /** The active subscriptions of the workspace that something waits for. */
 export async function selectSubscriptionIdsWithWork(db: Reading): Promise<string[]> {
   const rows = await db

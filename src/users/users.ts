@@ -3,6 +3,11 @@ import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, invalid, notFound } from "../errors.ts";
 import { revokeWebhooksOfBot } from "../incoming-webhooks/incoming-webhooks.ts";
 import { checkName } from "../name.ts";
+import {
+  disableSubscriptionsOf,
+  listSubscriptionsOf,
+  type NamedSubscription,
+} from "../subscriptions/creators.ts";
 import { type Role, roles, type Subject } from "../subject.ts";
 import { revokeTokensOfUser } from "../tokens/tokens.ts";
 import { slugOf } from "../text.ts";
@@ -100,14 +105,20 @@ export async function setRole(tx: Writing, person: UserRow, role: string, actor:
 }
 
 /**
- * Deactivates a human: every token stops with the next request, messages keep their author. Again changes nothing.
+ * Deactivates a human: every token stops with the next request, the subscriptions that they created are disabled or, with
+ * `keepWebhooks`, left on, messages keep their author. Again changes nothing.
  * @throws DomainError `forbidden` for the team's last owner.
  */
-export async function deactivate(tx: Writing, person: UserRow, actor: string): Promise<Person> {
+export async function deactivate(
+  tx: Writing,
+  person: UserRow,
+  actor: string,
+  options: SilenceOptions = {},
+): Promise<Person & Silenced> {
   refuseBot(person);
   if (person.deactivatedAt !== null) return personResource(person);
   if (person.role === "owner") await refuseLastOwner(tx, person);
-  await silence(tx, person, actor);
+  const silenced = await silence(tx, person, actor, options);
   await record(tx, {
     teamId: person.teamId,
     actor,
@@ -115,11 +126,18 @@ export async function deactivate(tx: Writing, person: UserRow, actor: string): P
     target: `user:${person.id}`,
     details: { name: person.name },
   });
-  return personResource({ ...person, deactivatedAt: Date.now() });
+  return { ...personResource({ ...person, deactivatedAt: Date.now() }), ...silenced };
 }
 
-/** Brings a deactivated human back, with the same memberships; the tokens that were revoked stay revoked. */
-export async function reactivate(tx: Writing, person: UserRow, actor: string): Promise<Person> {
+/**
+ * Brings a deactivated human back, with the same memberships; the tokens that were revoked stay revoked, and the
+ * subscriptions that are disabled stay so: those are named.
+ */
+export async function reactivate(
+  tx: Writing,
+  person: UserRow,
+  actor: string,
+): Promise<Person & Pick<Silenced, "disabled_webhooks">> {
   refuseBot(person);
   if (person.deactivatedAt === null) return personResource(person);
   await updateDeactivatedAt(tx, person.id, null);
@@ -130,14 +148,39 @@ export async function reactivate(tx: Writing, person: UserRow, actor: string): P
     target: `user:${person.id}`,
     details: { name: person.name },
   });
-  return personResource({ ...person, deactivatedAt: null });
+  const disabled = await listSubscriptionsOf(tx, person, "disabled");
+  return {
+    ...personResource({ ...person, deactivatedAt: null }),
+    ...(disabled.length > 0 && { disabled_webhooks: disabled }),
+  };
 }
 
-/** Ends what a user can do from the next request on; the audit log names each token and webhook that this revokes. */
-export async function silence(tx: Writing, user: UserRow, actor: string): Promise<void> {
+type SilenceOptions = { keepWebhooks?: boolean | undefined };
+
+/** The subscriptions of somebody who is gone: those that were disabled for it, or left on; only where there are any. */
+export type Silenced = {
+  disabled_webhooks?: NamedSubscription[];
+  kept_webhooks?: NamedSubscription[];
+};
+
+/**
+ * Ends what a user can do from the next request on; the audit log names each token and webhook that this revokes, and each
+ * subscription that it disables.
+ */
+export async function silence(
+  tx: Writing,
+  user: UserRow,
+  actor: string,
+  { keepWebhooks = false }: SilenceOptions = {},
+): Promise<Silenced> {
   await updateDeactivatedAt(tx, user.id, Date.now());
   await revokeWebhooksOfBot(tx, user.id, actor);
   await revokeTokensOfUser(tx, user.id, actor);
+  const subscriptions = keepWebhooks
+    ? await listSubscriptionsOf(tx, user, "active")
+    : await disableSubscriptionsOf(tx, user, actor);
+  if (subscriptions.length === 0) return {};
+  return keepWebhooks ? { kept_webhooks: subscriptions } : { disabled_webhooks: subscriptions };
 }
 
 /**
