@@ -13,7 +13,7 @@ export type Subject = {
 };
 
 /** Whether the subject may archive any channel and manage the members of any private channel of its team. */
-export function isTeamAdmin(subject: Subject): boolean {
+export function isTeamAdmin(subject: Pick<Subject, "role">): boolean {
   return subject.role === "owner" || subject.role === "admin";
 }
 

@@ -2,7 +2,8 @@ import { type Command, Option } from "commander";
 import { notFound } from "../../src/errors.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken, listTokens, revokeToken, type Token } from "../../src/tokens/tokens.ts";
-import { getUserNamed } from "../../src/users/users.ts";
+import { isTeamAdmin } from "../../src/subject.ts";
+import { getUser, getUserNamed } from "../../src/users/users.ts";
 import { addCommand } from "../command.ts";
 import { parseDuration } from "../durations.ts";
 import type { InTeam, Invocation } from "../invocation.ts";
@@ -78,9 +79,13 @@ function addCreate(noun: Command, invocation: Invocation): void {
           option: "--scope SCOPE or --all-scopes",
           words: scopes,
         });
+        const bearer = await getUserNamed(database.read, team.id, reference, { type: kindOf(options) });
+        if (granted.includes("webhooks:write") && !isTeamAdmin(bearer)) {
+          await confirmWebhooks(invocation, bearer.name);
+        }
         const expiresAt = options.expires === undefined ? null : Date.now() + options.expires;
         const token = await database.write(async (tx) => {
-          const user = await getUserNamed(tx, team.id, reference, { type: kindOf(options) });
+          const user = await getUser(tx, team.id, bearer.id);
           return await createToken(
             tx,
             user,
@@ -102,6 +107,38 @@ function addCreate(noun: Command, invocation: Invocation): void {
         });
       });
     });
+}
+
+/**
+ * Says what subscribing opens to somebody whom the workspace trusts with less, and on a terminal asks whether it is meant.
+ * @throws Cancelled.
+ */
+async function confirmWebhooks(invocation: Invocation, name: string): Promise<void> {
+  const { output, prompts } = invocation;
+  const { notes, question } =
+    invocation.config().webhooksVisibility === "creator" ? seenOpens(name) : workspaceOpens(name);
+  for (const note of notes) output.note(note);
+  if (prompts.canAsk) await prompts.confirm(question);
+}
+
+function workspaceOpens(name: string) {
+  return {
+    notes: [
+      `With webhooks:write, the messages of the whole workspace are sent to any URL that ${name} registers: those of private channels and direct messages too.`,
+      `WEBHOOKS_VISIBILITY=creator narrows that to the channels that ${name} may see.`,
+    ],
+    question: `Grant webhooks:write, and with it the messages of the whole workspace, to ${name}?`,
+  };
+}
+
+function seenOpens(name: string) {
+  return {
+    notes: [
+      `With webhooks:write, the messages of the channels that ${name} may see are sent to any URL that ${name} registers.`,
+      "It is those of the whole workspace as soon as WEBHOOKS_VISIBILITY is no longer creator.",
+    ],
+    question: `Grant webhooks:write, and with it the messages of the channels that ${name} may see?`,
+  };
 }
 
 function addRevoke(noun: Command, invocation: Invocation): void {
