@@ -8,6 +8,7 @@ import type { Outcome } from "../../src/deliveries/attempt.ts";
 import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { settle } from "../../src/deliveries/settle.ts";
+import { withhold } from "../../src/deliveries/withhold.ts";
 import { webhookEvents } from "../../src/events/event-types.ts";
 import { selectLiveWebhook } from "../../src/incoming-webhooks/store.ts";
 import { type QueuedJob, selectJob, selectNextJobs } from "../../src/jobs/store.ts";
@@ -17,7 +18,7 @@ import { listMessages } from "../../src/messages/pages.ts";
 import { addReaction, removeReaction } from "../../src/reactions/reactions.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
-import type { Subject } from "../../src/subject.ts";
+import { actorOf, type Subject } from "../../src/subject.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { enableSubscription } from "../../src/subscriptions/status.ts";
 import {
@@ -27,7 +28,7 @@ import {
 } from "../../src/subscriptions/subscriptions.ts";
 import { hashOf } from "../../src/tokens/secret-text.ts";
 import { authenticate } from "../../src/tokens/tokens.ts";
-import { subjectOf } from "../../src/users/users.ts";
+import { deactivate, subjectOf } from "../../src/users/users.ts";
 import { type Cast, seedCast } from "../support/cast.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type NotingConnection, notingConnection } from "./noting-connection.ts";
@@ -79,11 +80,11 @@ afterAll(async () => {
 });
 
 /** Subscribes to every event, in these channels or in all of them. */
-async function subscribe(channelIds: string[] | null): Promise<WebhookSubscription> {
+async function subscribe(channelIds: string[] | null, creator = actor): Promise<WebhookSubscription> {
   const vault = new Vault(findKey(folder.path, ""));
   const parts = { database, vault, guard: { blockPrivate: false }, log: { warn: () => {} } };
   const input = { name: "CI", url: "http://127.0.0.1:1/", events: webhookEvents, channel_ids: channelIds };
-  return (await createSubscription(parts, cast.teamId, input, actor)).data;
+  return (await createSubscription(parts, cast.teamId, input, creator)).data;
 }
 
 /** The statements that the operation runs, each with the steps in which SQLite carries it out. */
@@ -168,6 +169,23 @@ describe("the cost of a delivery does not grow with the data", () => {
       const queries = noted.slice(before).map(({ sql }) => sql);
       expect(queries.filter((query) => /^insert into (events|jobs)/i.test(query))).toHaveLength(3);
     });
+  });
+
+  test("when it goes by what creators may see, as the event is queued and as what they may not see is dropped", async () => {
+    const byCreators = Object.create(tx, { webhooksVisibility: { value: "creator" } }) as Writing;
+    const { id } = await subscribe(null, actorOf(subjectOf(cast.stranger)));
+    const waiting = async () => (await selectNextJobs(tx, id, 20)).length;
+    await expectFlatCost(async () => {
+      postMessage(byCreators, subject, cast.open.id, { body: "hello" });
+      expect(await waiting()).toBe(1);
+    });
+    await expectFlatCost(async () => {
+      postMessage(byCreators, subject, cast.secret.id, { body: "secret" });
+      expect(await waiting()).toBe(1);
+    });
+    postMessage(tx, subject, cast.secret.id, { body: "secret" });
+    await expectFlatCost(async () => expect(await withhold(byCreators, id, Date.now())).toBe(1));
+    await expectFlatCost(() => deactivate(tx, cast.stranger, actor));
   });
 
   test("when the worker looks for a subscription's next jobs and at one of them", async () => {
