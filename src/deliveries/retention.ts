@@ -11,6 +11,7 @@ import {
 } from "../subscriptions/store.ts";
 import { NumberSet, numbersMax } from "./number-set.ts";
 import { deleteAttemptsBefore, selectLoggedEvents } from "./store.ts";
+import { Throttle } from "./throttle.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -30,8 +31,7 @@ export class Retention {
   readonly #database: Database;
   readonly #days: number;
   readonly #log: Log;
-  #isStopped = false;
-  #endRest: () => void = () => {};
+  readonly #throttle = new Throttle(restFactor);
   #timer: Timer | undefined;
   #run: Promise<void> = Promise.resolve();
 
@@ -46,14 +46,13 @@ export class Retention {
     this.#run = this.sweep()
       .catch((error: unknown) => this.#log.error({ err: error }, "retention.failed"))
       .then(() => {
-        if (!this.#isStopped) this.#timer = setTimeout(() => this.start(), dayMs);
+        if (!this.#throttle.isStopped) this.#timer = setTimeout(() => this.start(), dayMs);
       });
   }
 
   /** Ends after the write under way, and does not wait for the end of a rest. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#endRest();
+    this.#throttle.stop();
     clearTimeout(this.#timer);
     await this.#run;
   }
@@ -98,7 +97,7 @@ export class Retention {
   async #dropEvents(): Promise<number> {
     let dropped = 0;
     const newest = await selectLastEventSeq(this.#database.read);
-    for (let after = 0; after < newest && !this.#isStopped;) {
+    for (let after = 0; after < newest && !this.#throttle.isStopped;) {
       const [first] = await selectEventSeqs(this.#database.read, { after, limit: 1 });
       if (first === undefined) break;
       const last = Math.min(newest, first + numbersMax - 1);
@@ -111,9 +110,9 @@ export class Retention {
   async #dropEventsAmong(first: number, last: number): Promise<number> {
     const waiting = await this.#waitingAmong(first, last);
     let dropped = 0;
-    for (let after: number | undefined = first - 1; after !== undefined && !this.#isStopped;) {
+    for (let after: number | undefined = first - 1; after !== undefined && !this.#throttle.isStopped;) {
       const range = { after, last, limit: rowsPerStep };
-      after = await this.#paced(async () => {
+      after = await this.#throttle.step(async () => {
         const page = await selectEventSeqs(this.#database.read, range);
         const quiet = page.filter((seq) => !waiting.has(seq));
         if ((await unlogged(this.#database.read, quiet)).length > 0) {
@@ -135,9 +134,9 @@ export class Retention {
    */
   async #waitingAmong(first: number, last: number): Promise<NumberSet> {
     const waiting = new NumberSet(first, last);
-    for (let place: JobKey | undefined = endOfQueue; place && !this.#isStopped;) {
+    for (let place: JobKey | undefined = endOfQueue; place && !this.#throttle.isStopped;) {
       const before: JobKey = place;
-      place = await this.#paced(async () => {
+      place = await this.#throttle.step(async () => {
         const page = selectJobsBackwards(this.#database.read, before, rowsPerStep);
         for (const { eventSeq } of page) waiting.add(eventSeq);
         return page.at(-1);
@@ -157,28 +156,11 @@ export class Retention {
   /** Writes until a write finds less than a whole step to do; returns how many rows that came to. */
   async #repeat(step: (tx: Writing) => Promise<number>): Promise<number> {
     let total = 0;
-    for (let rows = rowsPerStep; rows === rowsPerStep && !this.#isStopped;) {
-      rows = await this.#paced(() => this.#database.write(step));
+    for (let rows = rowsPerStep; rows === rowsPerStep && !this.#throttle.isStopped;) {
+      rows = await this.#throttle.step(() => this.#database.write(step));
       total += rows;
     }
     return total;
-  }
-
-  async #paced<Result>(step: () => Promise<Result>): Promise<Result> {
-    const startedAt = performance.now();
-    const result = await step();
-    if (!this.#isStopped) await this.#rest((performance.now() - startedAt) * restFactor);
-    return result;
-  }
-
-  #rest(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    this.#endRest = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    return promise;
   }
 }
 
