@@ -99,6 +99,7 @@ export async function startApp({
       authentication: authentication(database, new RateLimit(config.apiRateLimit), wrongCredentials),
       ingestRateLimit: new RateLimit(config.ingestRateLimit),
       wrongCredentials,
+      maxSubscriptions: config.webhooksMaxSubscriptions,
       baseUrl: () => config.baseUrl || listening,
     },
     config,

@@ -41,6 +41,12 @@ const settings = {
     ...oneOf(["workspace", "creator"]),
     fallback: "workspace" as WebhooksVisibility,
   },
+  /** For each team. */
+  webhooksMaxSubscriptions: {
+    name: "WEBHOOKS_MAX_SUBSCRIPTIONS",
+    ...wholeNumber(1, 1_000_000),
+    fallback: 1_000,
+  },
   webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...truth, fallback: true },
   /** Empty: the key file in the data folder. */
   secretKey: {

@@ -127,7 +127,8 @@ function addCreate(noun: Command, invocation: Invocation): void {
             }
           },
         };
-        const parts = { database, vault, guard: sending.guard, log };
+        const { webhooksMaxSubscriptions: maxSubscriptions } = invocation.config();
+        const parts = { database, vault, guard: sending.guard, log, maxSubscriptions };
         const { data, secret } = await createSubscription(parts, team.id, input, invocation.actor);
         output.done({
           data: { ...data, created_by: invocation.actor, secret },

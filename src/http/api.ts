@@ -22,6 +22,8 @@ export type ApiContext = {
   authentication: ReturnType<typeof authentication>;
   ingestRateLimit: RateLimit;
   wrongCredentials: WrongCredentials;
+  /** How many subscriptions a team may have. */
+  maxSubscriptions: number;
   /** The address under which the world reaches the server, without a slash at the end. */
   baseUrl: () => string;
 };

@@ -11,6 +11,7 @@ export function contextOfNothing(): ApiContext {
     authentication: authentication(absent(), absent(), absent()),
     ingestRateLimit: absent(),
     wrongCredentials: absent(),
+    maxSubscriptions: 0,
     baseUrl: () => "",
   };
 }

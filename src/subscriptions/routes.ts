@@ -49,7 +49,9 @@ export function subscriptionRoutes(context: ApiContext) {
         detail: {
           operationId: "createSubscription",
           summary: "Create a subscription",
-          description: "The answer holds the signing secret, which is never shown again.",
+          description:
+            "The answer holds the signing secret, which is never shown again. In a workspace that has as many " +
+            "subscriptions as it may (1,000, unless the operator of the server has set another limit), the answer is 422 on `url`.",
         },
         body: contract("SubscriptionInput", SubscriptionInput),
         response: {

@@ -124,6 +124,15 @@ export async function disableSubscriptionsOfCreator(
     .returning();
 }
 
+const living = query<unknown, [string, number]>(
+  "SELECT 1 FROM subscriptions WHERE team_id = ? AND deleted_at IS NULL LIMIT ?",
+);
+
+/** Whether the team has at least so many subscriptions, disabled ones included. Reads no more than that many. */
+export function hasSubscriptions(db: Reading, teamId: string, count: number): boolean {
+  return living(db).values(teamId, count).length >= count;
+}
+
 /** The active subscriptions of the workspace that something waits for. */
 export async function selectSubscriptionIdsWithWork(db: Reading): Promise<string[]> {
   const rows = await db

@@ -19,6 +19,7 @@ import {
 import {
   deleteFilters,
   insertFilters,
+  hasSubscriptions,
   insertSubscription,
   selectSubscription,
   selectSubscriptions,
@@ -35,10 +36,10 @@ const attemptsShown = 20;
 
 /**
  * Creates a subscription of the team and returns it with its signing secret, which is shown only here. The address is
- * vetted before anything is written, which may take a name look-up.
- * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable, on `channel_ids.N` for a
- *   channel of another team, or one that the creator may not see where deliveries go by that; `key_missing` when the
- *   secret cannot be kept.
+ * vetted before anything is written, which may take a name look-up. `maxSubscriptions` is how many a team may have.
+ * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable or the team has as many as it may,
+ *   on `channel_ids.N` for a channel of another team, or one that the creator may not see where deliveries go by that;
+ *   `key_missing` when the secret cannot be kept.
  */
 export async function createSubscription(
   {
@@ -46,7 +47,14 @@ export async function createSubscription(
     guard,
     vault,
     log,
-  }: { database: Database; guard: AddressGuard; vault: Vault; log: Pick<Log, "warn"> },
+    maxSubscriptions,
+  }: {
+    database: Database;
+    guard: AddressGuard;
+    vault: Vault;
+    log: Pick<Log, "warn">;
+    maxSubscriptions: number;
+  },
   teamId: string,
   input: unknown,
   actor: string,
@@ -63,6 +71,7 @@ export async function createSubscription(
   const secret = newSecret("whsec_");
   const eventTypes = [...new Set(events)];
   const row = await database.write(async (tx) => {
+    if (hasSubscriptions(tx, teamId, maxSubscriptions)) throw invalid({ url: [atLimit(maxSubscriptions)] });
     const made: SubscriptionRow = {
       id,
       teamId,
@@ -87,6 +96,13 @@ export async function createSubscription(
     return made;
   });
   return { data: subscriptionResource(row), secret };
+}
+
+function atLimit(maxSubscriptions: number): string {
+  return (
+    `This workspace has reached its limit of ${maxSubscriptions.toLocaleString("en")} subscriptions. Delete one, or raise ` +
+    "WEBHOOKS_MAX_SUBSCRIPTIONS on the server."
+  );
 }
 
 /** The team's subscriptions, newest first. */

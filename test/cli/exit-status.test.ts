@@ -21,7 +21,8 @@ beforeAll(async () => {
   await workspace.channel(owner, "deploys");
   const { database } = workspace;
   const vault = new Vault(findKey(folder.path, ""));
-  const parts = { database, vault, guard: { blockPrivate: false }, log: { warn: () => {} } };
+  const log = { warn: () => {} };
+  const parts = { database, vault, guard: { blockPrivate: false }, log, maxSubscriptions: 1_000 };
   for (const name of ["CI", "Echo", "Echo"]) {
     const input = { name, url: "http://192.0.2.1/", events: ["message.created"] };
     await createSubscription(parts, id, input, actor);

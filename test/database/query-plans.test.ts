@@ -82,7 +82,8 @@ afterAll(async () => {
 /** Subscribes to every event, in these channels or in all of them. */
 async function subscribe(channelIds: string[] | null, creator = actor): Promise<WebhookSubscription> {
   const vault = new Vault(findKey(folder.path, ""));
-  const parts = { database, vault, guard: { blockPrivate: false }, log: { warn: () => {} } };
+  const log = { warn: () => {} };
+  const parts = { database, vault, guard: { blockPrivate: false }, log, maxSubscriptions: 1_000 };
   const input = { name: "CI", url: "http://127.0.0.1:1/", events: webhookEvents, channel_ids: channelIds };
   return (await createSubscription(parts, cast.teamId, input, creator)).data;
 }

@@ -29,7 +29,7 @@ async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
   const logged: string[] = [];
   const log = createLog("info", { write: (line) => void logged.push(line) });
   const input = { name: "test", url: receiver.url, events: ["message.created"] };
-  await createSubscription({ database, guard, vault, log }, team.id, input, actor);
+  await createSubscription({ database, guard, vault, log, maxSubscriptions: 1 }, team.id, input, actor);
   const worker = new Worker({
     database,
     vault: hasKey ? vault : new Vault(undefined),

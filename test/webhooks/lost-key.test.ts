@@ -165,7 +165,8 @@ describe("a command with another key than the server's", () => {
     const hook = await stage.incoming(channel, { signed: true });
     const bot = await stage.bot(channel);
     const { database, team } = stage;
-    const parts = { database, guard: { blockPrivate: false }, log: { warn: () => {} } };
+    const log = { warn: () => {} };
+    const parts = { database, guard: { blockPrivate: false }, log, maxSubscriptions: 1_000 };
     const input = { name: "CI", url: listener.receiver.url, events: ["message.created"] };
     const named = { name: "CI", signed: true };
 
