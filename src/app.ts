@@ -6,6 +6,7 @@ import { holdServerLock } from "./database/server-lock.ts";
 import { findDamage } from "./database/soundness.ts";
 import type { AddressGuard } from "./deliveries/address-guard.ts";
 import type { Outgoing } from "./deliveries/attempt.ts";
+import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
 import type { Places } from "./deliveries/lanes.ts";
 import { placesFor } from "./deliveries/places.ts";
 import { Retention } from "./deliveries/retention.ts";
@@ -184,13 +185,18 @@ function prepareDeliveries(
       disableAfter: config.webhooksDisableAfter,
     },
   });
-  const stopWatching = watchForWork(dataDir, () => void worker.wakeAll());
+  const fanOutLoop = new FanOutLoop(database, log);
+  const wakeAll = async () => {
+    fanOutLoop.wake();
+    await worker.wakeAll();
+  };
+  const stopWatching = watchForWork(dataDir, () => void wakeAll());
   return {
     // What was under way when the last server ended is still queued, and goes out at once.
-    begin: () => worker.wakeAll(),
+    begin: wakeAll,
     async stop() {
       stopWatching();
-      await worker.stop();
+      await Promise.all([worker.stop(), fanOutLoop.stop()]);
     },
   };
 }

@@ -2,6 +2,8 @@
 export class Commit {
   /** The subscriptions that get new work: after the commit, and only then, the worker is told. */
   readonly woken = new Set<string>();
+  /** Whether an event was stored that is still to be queued: after the commit, and only then, the fan-out is told. */
+  hasFanOuts = false;
   /** Whether the call under way has changed anything yet; one that throws before that leaves nothing to undo. */
   hasChanged = false;
   #lastSteps: Array<() => void> = [];

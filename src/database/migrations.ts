@@ -7,6 +7,7 @@ import leanerWrites from "../../migrations/0005_leaner_writes.sql" with { type: 
 import eventsWait from "../../migrations/0006_events_wait_while_disabled.sql" with { type: "text" };
 import queueClock from "../../migrations/0007_queue_clock.sql" with { type: "text" };
 import subscriptionCreators from "../../migrations/0008_subscription_creators.sql" with { type: "text" };
+import fanOuts from "../../migrations/0009_fan_outs.sql" with { type: "text" };
 import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
 /** A step from one form of the data to the next: SQL, or code for what SQL cannot do, which awaits nothing. */
@@ -22,5 +23,6 @@ export const migrations: readonly Migration[] = [
   { name: "0006_events_wait_while_disabled", sql: eventsWait },
   { name: "0007_queue_clock", sql: queueClock },
   { name: "0008_subscription_creators", sql: subscriptionCreators },
+  { name: "0009_fan_outs", sql: fanOuts },
   { name: "0010_signed_addresses", change: hashSignedAddresses },
 ];

@@ -39,8 +39,11 @@ export type Database = {
    *   is written any more.
    */
   write<T>(change: (tx: Writing) => T | Promise<T>): Promise<T>;
-  /** Calls `listener` after each commit that gave subscriptions new work, with their ids. */
-  onWork(listener: (subscriptionIds: ReadonlySet<string>) => void): void;
+  /**
+   * Calls `listener` after each commit that gave subscriptions new work, with their ids, or that stored an event which is
+   * still to be queued for its subscriptions.
+   */
+  onWork(listener: (subscriptionIds: ReadonlySet<string>, hasFanOuts: boolean) => void): void;
   /** Changes whenever any connection, of this process or another, has committed. Costs about a microsecond. */
   dataVersion(): number;
   /** Why the data cannot be written or kept in order, as a sentence; undefined while all is well. Asks no disk. */
@@ -121,15 +124,15 @@ export function openDatabase(
     webhooksVisibility,
     commit: new Commit(),
   });
-  const listeners: Array<(subscriptionIds: ReadonlySet<string>) => void> = [];
+  const listeners: Array<Parameters<Database["onWork"]>[0]> = [];
   const files = new OpenFiles(path, accountOf(writer, reader));
   const log = new ChangeLog(writer, files);
-  const afterCommit = ({ woken }: Commit) => {
+  const afterCommit = ({ woken, hasFanOuts }: Commit) => {
     read.stamp.forget();
     log.tend();
     troubles.committed();
-    if (woken.size === 0) return;
-    for (const listener of listeners) listener(woken);
+    if (woken.size === 0 && !hasFanOuts) return;
+    for (const listener of listeners) listener(woken, hasFanOuts);
   };
   let isLost = false;
   files.onLost(() => (isLost = true));

@@ -10,11 +10,10 @@ type Answers = Map<string, unknown>;
  * A question that is put to the database once, and answered from memory until the workspace changes: until its stamp is
  * another one, whichever process changed it, and inside of a write also by that write. What is asked may depend only
  * on what the stamp covers (`migrations/0004_workspace_stamp.sql`), and the answer is shared: nobody may alter it.
- * An answer of undefined is not kept, nor one that `isKept` finds too large.
+ * An answer of undefined is not kept.
  */
 export function remembered<Key extends string[], Answer>(
   ask: (db: Reading, ...key: Key) => Answer,
-  isKept: (answer: Answer) => boolean = () => true,
 ): (db: Reading, ...key: Key) => Answer {
   const memories = new WeakMap<Reading, { stamp: string; answers: Answers; count: number }>();
 
@@ -30,7 +29,7 @@ export function remembered<Key extends string[], Answer>(
     for (const part of key) known = (known as Answers | undefined)?.get(part);
     if (known !== undefined) return known as Answer;
     const answer = ask(db, ...key);
-    if (answer !== undefined && isKept(answer)) keep(memory, key, answer);
+    if (answer !== undefined) keep(memory, key, answer);
     return answer;
   };
 }

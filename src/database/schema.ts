@@ -168,6 +168,15 @@ export const subscriptionFilters = sqliteTable("subscription_filters", {
   eventType: text("event_type").notNull(),
   channelId: text("channel_id").notNull(),
   subscriptionId: text("subscription_id").notNull(),
+  afterEvent: integer("after_event").notNull(),
+});
+
+export const fanOuts = sqliteTable("fan_outs", {
+  teamId: text("team_id").notNull(),
+  eventSeq: integer("event_seq").notNull(),
+  channelId: text("channel_id").notNull(),
+  afterChannel: text("after_channel").notNull(),
+  afterSubscription: text("after_subscription").notNull(),
 });
 
 export const events = sqliteTable("events", {

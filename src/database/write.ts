@@ -198,14 +198,16 @@ export class WriteQueue {
       this.#statements.endCall.run();
       return { call, ok: false, error };
     } finally {
-      this.#renew(this.#tx.commit.woken);
+      this.#renew(this.#tx.commit);
     }
   }
 
   /** Forgets what was true of the transaction so far, but for who is to be told of it. */
-  #renew(woken: Iterable<string> = []): void {
-    this.#tx.commit = new Commit();
-    for (const id of woken) this.#tx.commit.woken.add(id);
+  #renew(before?: Commit): void {
+    const commit = new Commit();
+    for (const id of before?.woken ?? []) commit.woken.add(id);
+    commit.hasFanOuts = before?.hasFanOuts ?? false;
+    this.#tx.commit = commit;
     // Other processes may have changed the workspace since the last commit; while one is open nobody else can.
     this.#tx.stamp.forget();
   }

@@ -1,5 +1,6 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { deleteEvents, selectEventSeqs, selectLastEventSeq } from "../events/store.ts";
+import { beforeFanOuts, type FanOutKey, selectFanOutsAfter } from "../fan-outs/store.ts";
 import { deleteJobs, deleteJobsBefore, endOfQueue, type JobKey, selectJobsBackwards } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import {
@@ -129,11 +130,13 @@ export class Retention {
   }
 
   /**
-   * Which of these events are queued for somebody. The queue is read from its end, so that none is missed while it goes on
-   * working: what is made due earlier meanwhile is still to come, and what is put off has just been logged.
+   * Which of these events are queued for somebody, or still to be. Those come first: what is queued for all meanwhile is
+   * found in the queue. That is read from its end, so that none is missed while it goes on working: what is made due earlier
+   * meanwhile is still to come, and what is put off has just been logged.
    */
   async #waitingAmong(first: number, last: number): Promise<NumberSet> {
     const waiting = new NumberSet(first, last);
+    await this.#addFanOuts(waiting);
     for (let place: JobKey | undefined = endOfQueue; place && !this.#throttle.isStopped;) {
       const before: JobKey = place;
       place = await this.#throttle.step(async () => {
@@ -143,6 +146,17 @@ export class Retention {
       });
     }
     return waiting;
+  }
+
+  async #addFanOuts(waiting: NumberSet): Promise<void> {
+    for (let place: FanOutKey | undefined = beforeFanOuts; place && !this.#throttle.isStopped;) {
+      const after: FanOutKey = place;
+      place = await this.#throttle.step(async () => {
+        const page = selectFanOutsAfter(this.#database.read, after, rowsPerStep);
+        for (const { eventSeq } of page) waiting.add(eventSeq);
+        return page.at(-1);
+      });
+    }
   }
 
   async #dropSubscriptions(before: number): Promise<number> {

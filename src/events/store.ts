@@ -5,6 +5,9 @@ import { remembered } from "../database/remembered.ts";
 import { events, subscriptionFilters } from "../database/schema.ts";
 import { envelopeOf } from "./envelope.ts";
 
+/** An event that more subscriptions want is queued for them after its own commit. */
+export const queuedWithEventMax = 100;
+
 const wanting = prepared((db) =>
   db
     .select({ id: subscriptionFilters.subscriptionId })
@@ -17,19 +20,19 @@ const wanting = prepared((db) =>
         sql`${subscriptionFilters.channelId} IN ('', ${sql.placeholder("channelId")})`,
       ),
     )
+    .limit(queuedWithEventMax + 1)
     .prepare(),
 );
 
-/** Longer lists are looked up each time: there can be many of them. */
-const rememberedIdsMax = 100;
-
-/** The subscriptions that want events of the type in the channel, disabled ones too: what they miss waits for them. */
+/**
+ * The subscriptions that want events of the type in the channel, disabled ones too: what they miss waits for them. Of more
+ * than `queuedWithEventMax` only one more than that.
+ */
 export const selectWantingSubscriptions = remembered(
   (db, teamId: string, type: string, channelId: string): readonly string[] =>
     wanting(db)
       .all({ teamId, type, channelId })
       .map(({ id }) => id),
-  ({ length }) => length <= rememberedIdsMax,
 );
 
 const insert = change<[string, string, string, number]>(

@@ -125,13 +125,16 @@ async function deleteJobsWhere(tx: Writing, which: SQL | undefined, limit: numbe
   return gone.length;
 }
 
-const waiting = query<{ count: number; oldest: number | null }, [string]>(
-  "SELECT count(*) AS count, min(event_seq) AS oldest FROM jobs WHERE subscription_id = ?",
+/** How many events, and the number of the oldest among them, 0 where there is none. */
+export type Waiting = { count: number; oldest: number };
+
+const waiting = query<Waiting, [string]>(
+  "SELECT count(*) AS count, coalesce(min(event_seq), 0) AS oldest FROM jobs WHERE subscription_id = ?",
 );
 
-/** How many jobs wait for the subscription, and the number of the oldest event among them. Reads them all. */
-export function selectWaiting(db: Reading, subscriptionId: string): { count: number; oldest: number | null } {
-  return waiting(db).get(subscriptionId) ?? { count: 0, oldest: null };
+/** What is queued for the subscription. Reads it all. */
+export function selectWaiting(db: Reading, subscriptionId: string): Waiting {
+  return waiting(db).get(subscriptionId) ?? { count: 0, oldest: 0 };
 }
 
 /** A job, and when its event happened. */

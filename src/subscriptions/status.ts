@@ -1,10 +1,12 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
-import { selectEventTime } from "../events/store.ts";
+import { selectEventTime, selectLastEventSeq } from "../events/store.ts";
+import { hasFanOuts } from "../fan-outs/fan-outs.ts";
+import { selectStillToQueue } from "../fan-outs/store.ts";
 import { deleteJobs, hastenJob, selectJobsAfter, selectWaiting } from "../jobs/store.ts";
 import { timestamp } from "../timestamp.ts";
 import { listedSubscription } from "./resource.ts";
 import type { ListedSubscription } from "./schemas.ts";
-import { type SubscriptionRow, updateSubscription } from "./store.ts";
+import { type SubscriptionRow, updateFilters, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 
 /** So many waiting jobs are changed in one write, so that other writes wait a few milliseconds at most. */
@@ -25,8 +27,13 @@ export type Pending = { count: number; since: string | null };
  */
 export async function pendingOf(db: Reading, teamId: string, id: string): Promise<Pending> {
   const row = await getSubscription(db, teamId, id);
-  const { count, oldest } = selectWaiting(db, row.id);
-  return { count, since: timestamp(oldest === null ? null : selectEventTime(db, oldest)) };
+  const found = [selectWaiting(db, row.id), selectStillToQueue(db, teamId, row.id)].filter(
+    ({ count }) => count > 0,
+  );
+  if (found.length === 0) return { count: 0, since: null };
+  const oldest = Math.min(...found.map(({ oldest }) => oldest));
+  const count = found.reduce((sum, part) => sum + part.count, 0);
+  return { count, since: timestamp(selectEventTime(db, oldest)) };
 }
 
 /**
@@ -42,6 +49,7 @@ export async function enableSubscription(
   { discardPending }: { discardPending: boolean },
   actor: string,
 ): Promise<ListedSubscription> {
+  if (discardPending) await database.write((tx) => passPendingBy(tx, teamId, id));
   let mayWait = discardPending;
   while (mayWait) mayWait = await rested(() => database.write((tx) => discardSome(tx, teamId, id, actor)));
   const { id: subscriptionId, status } = await getSubscription(database.read, teamId, id);
@@ -81,6 +89,12 @@ async function rested<Result>(step: () => Promise<Result>): Promise<Result> {
   const result = await step();
   await Bun.sleep((performance.now() - startedAt) * restFactor);
   return result;
+}
+
+/** Has the events that are still being queued pass the subscription by. */
+async function passPendingBy(tx: Writing, teamId: string, id: string): Promise<void> {
+  const row = await getSubscription(tx, teamId, id);
+  if (hasFanOuts(tx, teamId)) await updateFilters(tx, row.id, await selectLastEventSeq(tx));
 }
 
 /** Drops some of what waits for the subscription and records that in the same write; whether more may wait. */

@@ -232,22 +232,37 @@ export async function updateOnFailure(tx: Writing, id: string): Promise<Subscrip
   return row;
 }
 
-/** SQLite takes 32,766 parameters in a statement; each row is four of them. */
+/** SQLite takes 32,766 parameters in a statement; each row is five of them. */
 const filtersPerInsert = 1_000;
 
-/** Makes events find the subscription: every type in every channel, or in all of them (the empty text). */
+/**
+ * Makes events after the given one find the subscription: every type in every channel, or in all of them (the empty
+ * text).
+ */
 export async function insertFilters(
   tx: Writing,
   { id, teamId }: Pick<SubscriptionRow, "id" | "teamId">,
   eventTypes: readonly string[],
   channelIds: readonly string[] | null,
+  afterEvent: number,
 ): Promise<void> {
   const rows = eventTypes.flatMap((eventType) =>
-    (channelIds ?? [""]).map((channelId) => ({ teamId, eventType, channelId, subscriptionId: id })),
+    (channelIds ?? [""]).map((channelId) => ({
+      teamId,
+      eventType,
+      channelId,
+      subscriptionId: id,
+      afterEvent,
+    })),
   );
   for (let from = 0; from < rows.length; from += filtersPerInsert) {
     await tx.insert(subscriptionFilters).values(rows.slice(from, from + filtersPerInsert));
   }
+}
+
+/** Makes the events up to the given one that are still being queued pass the subscription by. */
+export async function updateFilters(tx: Writing, id: string, afterEvent: number): Promise<void> {
+  await tx.update(subscriptionFilters).set({ afterEvent }).where(eq(subscriptionFilters.subscriptionId, id));
 }
 
 /** Makes events pass the subscription by. */

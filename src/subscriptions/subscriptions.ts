@@ -3,6 +3,7 @@ import { selectChannelIds } from "../channels/store.ts";
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { listLatestAttempts } from "../deliveries/attempts.ts";
 import type { AddressGuard } from "../deliveries/address-guard.ts";
+import { selectLastEventSeq } from "../events/store.ts";
 import { DomainError, type FieldErrors, invalid, notFound } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Vault } from "../secrets/vault.ts";
@@ -91,7 +92,7 @@ export async function createSubscription(
       createdBy: actor,
     };
     await insertSubscription(tx, made);
-    await insertFilters(tx, made, eventTypes, channelIds);
+    await insertFilters(tx, made, eventTypes, channelIds, await selectLastEventSeq(tx));
     await recordSubscription(tx, made, "webhook.created", actor, { events: eventTypes });
     return made;
   });

@@ -120,21 +120,6 @@ describe("a remembered question", () => {
     expect(asked).toBe(4_098);
   });
 
-  test("is put anew each time where the answer is not to be kept", async () => {
-    await using stage = await askedWorkspace();
-    const { read } = stage.database;
-    let asked = 0;
-    const list = remembered(
-      (_db, size: string) => {
-        asked++;
-        return Array.from({ length: Number(size) });
-      },
-      ({ length }) => length <= 2,
-    );
-    for (const size of ["2", "2", "3", "3"]) list(read, size);
-    expect(asked).toBe(3);
-  });
-
   test("is answered anew after a commit, and by the connection that writes also before it", async () => {
     await using stage = await askedWorkspace();
     const { database, channel, isArchived } = stage;

@@ -1,0 +1,52 @@
+import type { Commit } from "../database/commit.ts";
+import type { Writing } from "../database/open.ts";
+import { queueEvent } from "../jobs/queue-event.ts";
+import { onlySeeing } from "../subscriptions/visibility.ts";
+import {
+  deleteFanOut,
+  type FanOut,
+  insertFanOut,
+  selectFiltering,
+  selectIsAnyLeft,
+  selectIsLeft,
+  updateFanOut,
+} from "./store.ts";
+
+/** So many filters are gone through in one go: about a millisecond, which is what others wait for it. */
+const filtersPerLook = 50;
+
+/** Whether any team has one: asked once for each commit, since nearly always none has. */
+const isAnyLeft = new WeakMap<Commit, boolean>();
+
+/** Leaves the event to be queued for its subscriptions after the commit (`deliveries/fan-out-loop.ts`). */
+export function beginFanOut(tx: Writing, fanOut: Pick<FanOut, "teamId" | "channelId" | "eventSeq">): void {
+  insertFanOut(tx, fanOut);
+  isAnyLeft.set(tx.commit, true);
+  tx.commit.hasFanOuts = true;
+}
+
+/** Whether events of the team are still being queued. */
+export function hasFanOuts(tx: Writing, teamId: string): boolean {
+  let isAny = isAnyLeft.get(tx.commit);
+  if (isAny === undefined) {
+    isAny = selectIsAnyLeft(tx);
+    isAnyLeft.set(tx.commit, isAny);
+  }
+  return isAny && selectIsLeft(tx, teamId);
+}
+
+/**
+ * Queues the event for the next of its subscriptions, a hundred at most, and moves on behind them in the same write: a crash at
+ * any moment leaves nobody out, and queues nothing twice. Those that were made after the event do not get it, nor those
+ * that are deleted by now.
+ */
+export function continueFanOut(tx: Writing, fanOut: FanOut): void {
+  const ids = selectFiltering(tx, fanOut, filtersPerLook);
+  queueEvent(tx, fanOut, onlySeeing(tx, ids, fanOut.channelId));
+  const last = ids.length === filtersPerLook ? ids.at(-1) : undefined;
+  if (last !== undefined) updateFanOut(tx, { ...fanOut, afterSubscription: last });
+  // Those for every channel are through.
+  else if (fanOut.afterChannel === "")
+    continueFanOut(tx, { ...fanOut, afterChannel: fanOut.channelId, afterSubscription: "" });
+  else deleteFanOut(tx, fanOut);
+}
