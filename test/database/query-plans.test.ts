@@ -12,6 +12,8 @@ import { withhold } from "../../src/deliveries/withhold.ts";
 import { webhookEvents } from "../../src/events/event-types.ts";
 import { selectLiveWebhook } from "../../src/incoming-webhooks/store.ts";
 import { type QueuedJob, selectJob, selectNextJobs } from "../../src/jobs/store.ts";
+import { continueFanOut, hasFanOuts } from "../../src/fan-outs/fan-outs.ts";
+import { beforeFanOuts, selectFanOutsAfter, selectNextFanOut } from "../../src/fan-outs/store.ts";
 import { createLog } from "../../src/log.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "../../src/messages/messages.ts";
 import { listMessages } from "../../src/messages/pages.ts";
@@ -230,6 +232,34 @@ describe("the cost of a delivery does not grow with the data", () => {
     postMessage(tx, subject, cast.open.id, { body: "hello" });
     const enable = { discardPending: true };
     await expectFlatCost(() => enableSubscription(database, cast.teamId, subscriptionId, enable, actor));
+  });
+});
+
+describe("the cost of many subscriptions is bounded", () => {
+  test("when one more is made, which looks whether there may be", async () => {
+    const plans = await plansOf(() => subscribe(null));
+    const counted = plans.find(({ sql }) => sql.startsWith("SELECT 1 FROM subscriptions"));
+    expect(counted?.sql).toEndWith("LIMIT ?");
+    // The index of those that are not deleted: the others cost nothing, however long they have been there.
+    expect(counted?.steps).toEqual(["SEARCH subscriptions USING INDEX subscriptions_by_team (team_id=?)"]);
+  });
+
+  test("when an event that more than a hundred want is stored, and queued for them in steps", async () => {
+    for (let nth = 0; nth < 110; nth++) await subscribe(nth % 2 === 0 ? null : [cast.open.id]);
+    const fanOut = () => selectNextFanOut(tx, "");
+    await expectFlatCost(async () => {
+      postMessage(tx, subject, cast.open.id, { body: "hello" });
+      expect(hasFanOuts(tx, cast.teamId)).toBe(true);
+      expect(noted.filter(({ sql }) => /insert into jobs/i.test(sql))).toEqual([]);
+    });
+    let steps = 0;
+    for (let next = fanOut(); next; next = fanOut(), steps++) {
+      const step = next;
+      await expectFlatCost(async () => continueFanOut(tx, step));
+      expect(noted.length).toBeLessThan(105);
+    }
+    expect(steps).toBeGreaterThan(1);
+    await expectFlatCost(async () => selectFanOutsAfter(tx, beforeFanOuts, 200));
   });
 });
 

@@ -28,9 +28,12 @@ export async function subscribeOften(
 }
 
 /** How many requests came for each of the subscriptions, in their order. */
-export function requestsFor(receiver: Receiver, subscriptions: readonly Numbered[]): number[] {
+export function requestsFor(
+  { requests }: Pick<Receiver, "requests">,
+  subscriptions: readonly Numbered[],
+): number[] {
   const counts = new Map<string, number>();
-  for (const { path } of receiver.requests) counts.set(path, (counts.get(path) ?? 0) + 1);
+  for (const { path } of requests) counts.set(path, (counts.get(path) ?? 0) + 1);
   return subscriptions.map(({ path }) => counts.get(path) ?? 0);
 }
 

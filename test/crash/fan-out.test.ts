@@ -1,0 +1,63 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { until } from "../support/conditions.ts";
+import { hang, startReceiver } from "../support/receiver.ts";
+import { requestsFor, subscribeOften } from "../webhooks/many-subscriptions.ts";
+import { startWebhookStage } from "../webhooks/webhook-stage.ts";
+import { CrashCopy } from "./crash-copy.ts";
+
+const many = 1_000;
+
+/** After so many jobs the server is killed: right after the answer, and in the middle of queueing. */
+const moments = [0, 0, 1, 300, 700];
+
+function count(dataDir: string, table: "jobs" | "attempts"): number {
+  using file = new SqliteFile(join(dataDir, "parley.db"), { readonly: true });
+  return file.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
+}
+
+/** Those behind the cursor have their job and the others none; whether there are others. */
+function expectWhole(copy: CrashCopy): boolean {
+  expect(copy.damage()).toEqual([]);
+  const passed = copy.column(`SELECT subscription_id FROM subscription_filters, fan_outs
+    WHERE (subscription_filters.channel_id, subscription_id) <= (after_channel, after_subscription)`);
+  const isUnderWay = copy.column("SELECT event_seq FROM fan_outs").length === 1;
+  const queued = copy.column("SELECT subscription_id FROM jobs");
+  expect(queued).toEqual(isUnderWay ? passed : copy.column("SELECT id FROM subscriptions"));
+  return isUnderWay;
+}
+
+/** Posts to a thousand, crashes when so many are queued, and starts again; whether all but some were. */
+async function crashAt(moment: number): Promise<boolean> {
+  await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "300" });
+  // Nobody is answered, and so nothing leaves the queue before the crash.
+  await using receiver = startReceiver(hang);
+  const told = await subscribeOften(stage, receiver, many);
+  const { id } = await stage.post(stage.team.general);
+  await until("so many are queued", () => count(stage.dataDir, "jobs") >= moment);
+  await stage.server.kill9();
+
+  using copy = new CrashCopy(stage.dataDir);
+  expect(copy.envelopes().filter((envelope) => envelope.includes(id))).toHaveLength(1);
+  const isUnderWay = expectWhole(copy);
+
+  const before = receiver.requests.length;
+  receiver.answer = () => new Response(null, { status: 204 });
+  await stage.server.start();
+  const isDone = () => count(stage.dataDir, "attempts") >= many;
+  await until("all of it is delivered", isDone, { timeout_ms: 30_000 });
+  await stage.stop();
+  const requests = receiver.requests.slice(before);
+  expect(requestsFor({ requests }, told)).toEqual(told.map(() => 1));
+  using end = new CrashCopy(stage.dataDir);
+  expect(end.column("SELECT event_seq FROM jobs UNION ALL SELECT event_seq FROM fan_outs")).toEqual([]);
+  expect([...end.attempts().values()]).toEqual(told.map(() => 1));
+  return isUnderWay;
+}
+
+test("crashes after the answer, while an event is being queued for a thousand, cost nobody the event and bring it to nobody twice", async () => {
+  const wereUnderWay: boolean[] = [];
+  for (const moment of moments) wereUnderWay.push(await crashAt(moment));
+  expect(wereUnderWay).toContain(true);
+}, 120_000);

@@ -1,0 +1,128 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Database } from "../../src/database/open.ts";
+import { FanOutLoop } from "../../src/deliveries/fan-out-loop.ts";
+import { createLog } from "../../src/log.ts";
+import { findKey } from "../../src/secrets/key.ts";
+import { Vault } from "../../src/secrets/vault.ts";
+import { until } from "../support/conditions.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace } from "../support/workspace.ts";
+import { subscribeOften } from "../webhooks/many-subscriptions.ts";
+
+const many = 1_000;
+const receiver = { url: "http://127.0.0.1:1/" };
+
+/** A workspace in this process, with teams that have a thousand subscriptions each and one that has none, and its loop. */
+async function startLoop({ teams = 1, wrap = (database: Database) => database } = {}) {
+  const folder = temporaryFolder();
+  const workspace = openWorkspace(folder.path);
+  const { database } = workspace;
+  const vault = new Vault(findKey(folder.path, ""));
+  const large: Array<Awaited<ReturnType<typeof workspace.team>>> = [];
+  for (let nth = 1; nth <= teams; nth++) {
+    const team = await workspace.team(`Large ${nth}`);
+    await subscribeOften({ database, vault, team }, receiver, many);
+    large.push(team);
+  }
+  const logged: string[] = [];
+  const log = createLog("info", { write: (line) => void logged.push(line) });
+  const loop = new FanOutLoop(wrap(database), log);
+  const file = new SqliteFile(join(folder.path, "parley.db"));
+  file.run("PRAGMA busy_timeout = 5000");
+  type Queued = { slug: string; jobs: number };
+  const perTeam = file.query<Queued, []>(`SELECT teams.slug, count(jobs.event_seq) AS jobs FROM teams
+    LEFT JOIN subscriptions ON subscriptions.team_id = teams.id
+    LEFT JOIN jobs ON jobs.subscription_id = subscriptions.id GROUP BY teams.id ORDER BY teams.slug`);
+  return {
+    loop,
+    workspace,
+    file,
+    large,
+    small: await workspace.team("Small"),
+    post: (team: (typeof large)[number], body?: string) => workspace.message(team.general, team.owner, body),
+    /** How many jobs each team has, as another process sees it. */
+    jobs: () => Object.fromEntries(perTeam.all().map(({ slug, jobs }) => [slug, jobs])),
+    count: (msg: string) => logged.filter((line) => line.includes(`"msg":"${msg}"`)).length,
+    async [Symbol.asyncDispose]() {
+      await loop.stop();
+      file.close();
+      await workspace[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+test("another team's posts are committed between the writes in which an event is queued for a thousand", async () => {
+  await using stage = await startLoop();
+  const [large] = stage.large;
+  if (!large) throw new Error("there is no team");
+  await stage.post(large);
+  const seen = new Set<number>();
+  for (let jobs = 0; jobs < many; jobs = stage.jobs()["large-1"] ?? 0) {
+    await stage.post(stage.small);
+    seen.add(jobs);
+  }
+  // Not all between two writes, nor none until all of it is queued.
+  expect(seen.size).toBeGreaterThan(5);
+  const sizes = [...seen].toSorted((one, other) => one - other);
+  expect(Math.max(...sizes.slice(1).map((size, nth) => size - (sizes[nth] ?? 0)))).toBeLessThan(many / 2);
+});
+
+test("teams take turns: an event of one is queued for its subscriptions while ten of another one wait", async () => {
+  await using stage = await startLoop({ teams: 2 });
+  const [first, second] = stage.large;
+  if (!first || !second) throw new Error("there are no teams");
+  for (let nth = 0; nth < 10; nth++) await stage.post(first, `message ${nth}`);
+  await stage.post(second);
+  await until("the one event is queued for all", () => stage.jobs()["large-2"] === many);
+  expect(stage.jobs()["large-1"]).toBeLessThan(5 * many);
+});
+
+test("a stop ends after the write under way, and the next start goes on from there", async () => {
+  await using stage = await startLoop();
+  const [large] = stage.large;
+  if (!large) throw new Error("there is no team");
+  await stage.post(large);
+  await until("some are queued", () => (stage.jobs()["large-1"] ?? 0) > 0);
+  await stage.loop.stop();
+  const left = stage.jobs()["large-1"] ?? 0;
+  expect(left).toBeWithin(1, many);
+  await stage.post(stage.small);
+  stage.loop.wake();
+  expect(stage.jobs()["large-1"]).toBe(left);
+
+  const next = new FanOutLoop(stage.workspace.database, createLog("silent"));
+  next.wake();
+  await until("all are queued", () => stage.jobs()["large-1"] === many);
+  await next.stop();
+  expect(stage.file.query("SELECT DISTINCT attempts FROM jobs").values()).toEqual([[0]]);
+});
+
+test("what cannot be queued for the moment, on a disk that is full, is queued when it can be", async () => {
+  await using stage = await startLoop();
+  const [large] = stage.large;
+  if (!large) throw new Error("there is no team");
+  stage.file.run("CREATE TRIGGER no_room BEFORE INSERT ON jobs BEGIN SELECT raise(ABORT, 'no room'); END");
+  await stage.post(large);
+  await until("it is held up", () => stage.count("fan_out.held_up") > 0);
+  expect(stage.jobs()["large-1"]).toBe(0);
+  stage.file.run("DROP TRIGGER no_room");
+  await until("the event is done with", () => stage.file.query("SELECT 1 FROM fan_outs").get() === null);
+  expect(stage.jobs()["large-1"]).toBe(many);
+});
+
+test("a fan-out asks the database nothing where there is nothing to queue in steps", async () => {
+  let reads = 0;
+  const counting = (database: Database): Database => ({
+    ...database,
+    get read() {
+      reads++;
+      return database.read;
+    },
+  });
+  await using stage = await startLoop({ wrap: counting });
+  for (let nth = 0; nth < 5; nth++) await stage.post(stage.small);
+  expect(reads).toBe(0);
+});
