@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Database } from "../../src/database/open.ts";
 import { FanOutLoop } from "../../src/deliveries/fan-out-loop.ts";
 import { createLog } from "../../src/log.ts";
+import { appendMessage } from "../../src/messages/append.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { until } from "../support/conditions.ts";
@@ -111,6 +112,20 @@ test("what cannot be queued for the moment, on a disk that is full, is queued wh
   stage.file.run("DROP TRIGGER no_room");
   await until("the event is done with", () => stage.file.query("SELECT 1 FROM fan_outs").get() === null);
   expect(stage.jobs()["large-1"]).toBe(many);
+});
+
+test("an event is queued for all, also where another change that shares its commit is undone", async () => {
+  await using stage = await startLoop();
+  const [large] = stage.large;
+  if (!large) throw new Error("there is no team");
+  const undone = stage.workspace.database.write((tx) => {
+    appendMessage(tx, large.general, large.owner, { type: "standard", body: "never said" });
+    throw new Error("changed my mind");
+  });
+  const [posted, failed] = await Promise.allSettled([stage.post(large, "said"), undone]);
+  expect([posted.status, failed.status]).toEqual(["fulfilled", "rejected"]);
+  await until("all are queued", () => stage.jobs()["large-1"] === many);
+  expect(stage.file.query("SELECT data ->> 'body' FROM events").values()).toEqual([["said"]]);
 });
 
 test("a fan-out asks the database nothing where there is nothing to queue in steps", async () => {
