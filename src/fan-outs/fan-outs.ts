@@ -12,8 +12,8 @@ import {
   updateFanOut,
 } from "./store.ts";
 
-/** So many filters are gone through in one go: about a millisecond, which is what others wait for it. */
-const filtersPerLook = 50;
+/** So many jobs are queued in one write: a millisecond of work, which is what others wait for it. */
+const jobsPerWrite = 100;
 
 /** Whether any team has one: asked once for each commit, since nearly always none has. */
 const isAnyLeft = new WeakMap<Commit, boolean>();
@@ -36,17 +36,19 @@ export function hasFanOuts(tx: Writing, teamId: string): boolean {
 }
 
 /**
- * Queues the event for the next of its subscriptions, a hundred at most, and moves on behind them in the same write: a crash at
+ * Queues the event for the next of its subscriptions, `limit` at most, and moves on behind them in the same write: a crash at
  * any moment leaves nobody out, and queues nothing twice. Those that were made after the event do not get it, nor those
  * that are deleted by now.
  */
-export function continueFanOut(tx: Writing, fanOut: FanOut): void {
-  const ids = selectFiltering(tx, fanOut, filtersPerLook);
+export function continueFanOut(tx: Writing, fanOut: FanOut, limit = jobsPerWrite): void {
+  // One more than are queued tells whether there are more.
+  const next = selectFiltering(tx, fanOut, limit + 1);
+  const ids = next.slice(0, limit);
   queueEvent(tx, fanOut, onlySeeing(tx, ids, fanOut.channelId));
-  const last = ids.length === filtersPerLook ? ids.at(-1) : undefined;
-  if (last !== undefined) updateFanOut(tx, { ...fanOut, afterSubscription: last });
+  const afterSubscription = ids.at(-1) ?? fanOut.afterSubscription;
+  if (next.length > limit) return updateFanOut(tx, { ...fanOut, afterSubscription });
+  if (fanOut.afterChannel === fanOut.channelId) return deleteFanOut(tx, fanOut);
   // Those for every channel are through.
-  else if (fanOut.afterChannel === "")
-    continueFanOut(tx, { ...fanOut, afterChannel: fanOut.channelId, afterSubscription: "" });
-  else deleteFanOut(tx, fanOut);
+  const inChannel = { ...fanOut, afterChannel: fanOut.channelId, afterSubscription: "" };
+  continueFanOut(tx, inChannel, limit - ids.length);
 }

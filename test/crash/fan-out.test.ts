@@ -12,7 +12,7 @@ const many = 1_000;
 /** After so many jobs the server is killed: right after the answer, and in the middle of queueing. */
 const moments = [0, 0, 1, 300, 700];
 
-function count(dataDir: string, table: "jobs" | "attempts"): number {
+function count(dataDir: string, table: "jobs" | "attempts" | "fan_outs"): number {
   using file = new SqliteFile(join(dataDir, "parley.db"), { readonly: true });
   return file.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
 }
@@ -45,7 +45,7 @@ async function crashAt(moment: number): Promise<boolean> {
   const before = receiver.requests.length;
   receiver.answer = () => new Response(null, { status: 204 });
   await stage.server.start();
-  const isDone = () => count(stage.dataDir, "attempts") >= many;
+  const isDone = () => count(stage.dataDir, "fan_outs") === 0 && count(stage.dataDir, "attempts") >= many;
   await until("all of it is delivered", isDone, { timeout_ms: 30_000 });
   await stage.stop();
   const requests = receiver.requests.slice(before);
