@@ -5,6 +5,8 @@ import { type Authority, createAuthority } from "./certificates.ts";
 import { answering, noContent, rawReceiver } from "./raw-receiver.ts";
 import { tlsReceiver } from "./tls-receiver.ts";
 
+/** As in the build of the program itself. */
+const autoload = ["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
 const program = Bun.fileURLToPath(import.meta.resolve("./send-each.ts"));
 
 describe("whatever the environment says", () => {
@@ -16,10 +18,13 @@ describe("whatever the environment says", () => {
     folder = temporaryFolder();
     authority = createAuthority(folder.path);
     binary = join(folder.path, "send-each");
-    const build = Bun.spawn([process.execPath, "build", "--compile", "--outfile", binary, program], {
-      stdout: "ignore",
-      stderr: "inherit",
-    });
+    const build = Bun.spawn(
+      [process.execPath, "build", "--compile", ...autoload, "--outfile", binary, program],
+      {
+        stdout: "ignore",
+        stderr: "inherit",
+      },
+    );
     expect(await build.exited).toBe(0);
   });
 

@@ -15,9 +15,11 @@ export async function run(
   dataDir: string,
   args: readonly string[],
   environment: Record<string, string> = {},
+  cwd = process.cwd(),
 ): Promise<Ran> {
   requireBuild();
   const child = Bun.spawn([parley, ...args], {
+    cwd,
     env: { ...baseEnvironment, PARLEY_DATA_DIR: dataDir, ...environment },
     stdin: "ignore",
     stdout: "pipe",
