@@ -23,9 +23,10 @@ import { startLateStarters } from "./late-starters.ts";
 import type { Log } from "./log.ts";
 import { whyTooShort } from "./scim/credential.ts";
 import { findDirectoryTeam } from "./scim/team.ts";
-import { findKey } from "./secrets/key.ts";
+import { findKey, keyFile } from "./secrets/key.ts";
 import { findUnreadableSecrets } from "./secrets/unreadable.ts";
 import { Vault } from "./secrets/vault.ts";
+import { findExposed } from "./trusted-files.ts";
 
 /** How often the files of the data folder are looked at, in milliseconds. */
 const lookEveryMs = 1_000;
@@ -74,6 +75,7 @@ export async function startApp({
       "secrets.key_changed",
     );
   }
+  for (const exposed of findExposed(dataDir, keyFile(dataDir))) log.warn(exposed, "data_folder.exposed");
   database.onTrouble({
     onTrouble: ({ kind, reason }, error) => log.error({ of: kind, reason, err: error }, "database.trouble"),
     onEnd: ({ kind, since }) =>

@@ -2,6 +2,7 @@ import { SQLiteError } from "bun:sqlite";
 import { accessSync, constants, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "./errors.ts";
+import { linkRefused } from "./trusted-files.ts";
 
 /** What SQLite takes at once when it opens a database, in bytes: the index of its log. */
 const takenAtOnce = 32_768;
@@ -64,6 +65,8 @@ function explainSystemError(code: string, path: string, dataDir: string): Domain
         "forbidden",
         `This login may not use ${path}. Run parley as the login that it belongs to, or give it to this one (chown).`,
       );
+    case "ELOOP":
+      return linkRefused(path);
     case "EEXIST":
     case "ENOTDIR":
       return new DomainError("invalid", `${dataDir} is not a folder.`);

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { dlopen, FFIType, type Pointer, read } from "bun:ffi";
+import { CString, dlopen, FFIType, type Pointer, read } from "bun:ffi";
 
 /** What the C library is called, with musl after its loader, and the function of it that says where errno is. */
 const musl = `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
@@ -41,6 +41,13 @@ export function isReadyForWriting(descriptor: number, waitMs = 0): boolean {
   return (opened ??= open()).poll(polled, 1, waitMs) > 0;
 }
 
+/** The name of the login that has the number, as the system knows it; undefined where it has none. */
+export function loginNameOf(uid: number): string | undefined {
+  const entry = (opened ??= open()).getpwuid(uid);
+  // The name comes first in a `struct passwd` everywhere.
+  return entry === null ? undefined : new CString(read.ptr(entry) as Pointer).toString() || undefined;
+}
+
 /** Ends the process at once: nothing that is open is closed first, as a clean end would. */
 export function exitAtOnce(status: number): void {
   (opened ??= open())._exit(status);
@@ -53,6 +60,7 @@ function open() {
         flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
         [whereErrnoIs]: { args: [], returns: FFIType.ptr },
         poll: { args: [FFIType.ptr, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
+        getpwuid: { args: [FFIType.u32], returns: FFIType.ptr },
         _exit: { args: [FFIType.i32], returns: FFIType.void },
       }).symbols;
     } catch {

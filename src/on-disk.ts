@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   fchmodSync,
   fsyncSync,
   mkdirSync,
@@ -33,6 +34,16 @@ export function writeFileOnce(path: string, text: string): void {
     throw error;
   }
   flush(dirname(path));
+}
+
+/**
+ * Makes an empty file for its owner alone (mode 0600), or opens the one that is there, as it is; `more` is what else it
+ * is opened with. No symbolic link is followed, and nobody waited for who should be at the other end of a pipe.
+ * @throws the operating system's error, `ELOOP` for a link.
+ */
+export function touchFile(path: string, more = 0): void {
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  closeSync(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | more, 0o600));
 }
 
 /**

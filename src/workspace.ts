@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
@@ -9,9 +9,10 @@ import { type Database, openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { DomainError } from "./errors.ts";
 import { signalWork } from "./jobs/signal.ts";
-import { makeFolder } from "./on-disk.ts";
+import { makeFolder, touchFile } from "./on-disk.ts";
 import { createKeyFile, keyFile } from "./secrets/key.ts";
 import { createTeam, listTeams, type Team } from "./teams/teams.ts";
+import { refuseLink } from "./trusted-files.ts";
 import { type Person, personResource } from "./users/users.ts";
 
 /** How long a process waits for another one that changes the tables at the same moment, in milliseconds. */
@@ -67,7 +68,7 @@ export async function initWorkspace(
   try {
     makeFolder(dataDir);
     // SQLite gives its other files the mode of this one; in a folder that others may enter, it must not be theirs.
-    closeSync(openSync(databaseFile(dataDir), "a", 0o600));
+    touchFile(databaseFile(dataDir));
   } catch (error) {
     throw explainDataError(error, dataDir);
   }
@@ -95,8 +96,9 @@ export async function initWorkspace(
   }
 }
 
-/** @throws DomainError `data_damaged` when there is no database any more where there was one. */
+/** @throws DomainError `invalid` for a symbolic link; `data_damaged` when there is no database any more where there was one. */
 function refuseLostDatabase(dataDir: string): void {
+  for (const ending of ["", "-wal", "-shm", "-journal"]) refuseLink(`${databaseFile(dataDir)}${ending}`);
   // In this order, since an `init` at the same moment makes the key after the database.
   const isKeyThere = existsSync(keyFile(dataDir));
   const isThere = existsSync(databaseFile(dataDir));

@@ -3,6 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
 import { lockDescriptor } from "../libc.ts";
+import { touchFile } from "../on-disk.ts";
 
 /** How long to wait before another try for a lock that somebody else has, in milliseconds. */
 const retryMs = 20;
@@ -30,7 +31,7 @@ export function holdServerLock(dataDir: string, waitMs = 0): ServerLock {
 
   const path = join(dataDir, "server.lock");
   // SQLite would let everybody read the file, and who reads it can keep the server from its lock.
-  closeSync(openSync(path, "a", 0o600));
+  touchFile(path);
   const file = new SqliteFile(path, { readwrite: true });
   taken.defer(() => file.close());
   try {

@@ -1,5 +1,6 @@
-import { watch, writeFileSync } from "node:fs";
+import { constants, watch } from "node:fs";
 import { join } from "node:path";
+import { touchFile } from "../on-disk.ts";
 
 /** Bun says nothing of a change that comes within a millisecond of another; what it left out is seen this late. */
 const secondLookMs = 50;
@@ -13,7 +14,7 @@ const retryMs = 1_000;
  * @throws the operating system's error when the folder cannot be written.
  */
 export function signalWork(dataDir: string): void {
-  writeFileSync(signalFile(dataDir), "", { mode: 0o600 });
+  touchFile(signalFile(dataDir), constants.O_TRUNC);
 }
 
 /**

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
 import { flush, writeFileOnce } from "../on-disk.ts";
+import { readTrusted } from "../trusted-files.ts";
 
 const keyBytes = 32;
 
@@ -9,13 +10,14 @@ const keyBytes = 32;
  * The key that signing secrets are encrypted under: `PARLEY_SECRET_KEY` where it is set, else the key file in the data
  * folder. Undefined when there is none, which is said where a secret is needed and stops nothing else. A file that an
  * operator has just put there is on disk when this returns, before anything is sealed under it.
- * @throws DomainError `invalid` when the file does not hold a key.
+ * @throws DomainError `invalid` when the file does not hold a key, or somebody else can have written it.
  */
 export function findKey(dataDir: string, fromSettings: string): Buffer | undefined {
   if (fromSettings !== "") return parseKey(fromSettings);
   const path = keyFile(dataDir);
-  if (!existsSync(path)) return undefined;
-  const key = parseKey(readFileSync(path, "utf8").trim());
+  const text = readTrusted(path);
+  if (text === undefined) return undefined;
+  const key = parseKey(text.trim());
   if (key) {
     flush(path);
     flush(dataDir);
