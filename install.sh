@@ -7,7 +7,7 @@ usage() {
 Usage: ./install.sh [--prefix DIR]
 
 Builds parley and installs it as DIR/bin/parley. It needs Bun 1.4.5 or newer: one on the PATH is used, else Bun is
-fetched into .bun/ of this clone, through npm or Bun's own installer. Nothing is installed globally.
+fetched with curl into .bun/ of this clone, from the registry of npm. Nothing is installed globally.
 Run it again to install a newer version; a parley that is running meanwhile is not disturbed.
 
   --prefix DIR   the folder to install to, made where it is missing (default: ~/.local)
@@ -53,7 +53,8 @@ export PATH
 
 # Runs a step quietly; what it printed matters only when it failed.
 log=$(mktemp)
-trap 'rm -f "$log" "$bin/.parley.$$"' EXIT
+new=
+trap 'rm -f "$log" ${new:+"$new"}' EXIT
 trap 'exit 1' HUP INT TERM
 step() {
   echo "$1 …"
@@ -67,11 +68,12 @@ step "Fetching the packages that parley is built from" bun install --frozen-lock
 step "Building parley with Bun $(bun --version)" bun run build
 
 # A running binary cannot be written over, but its name can be given to another file.
-cp dist/parley "$bin/.parley.$$"
-chmod 755 "$bin/.parley.$$"
-version=$("$bin/.parley.$$" --version)
+new=$(mktemp "$bin/.parley.XXXXXX")
+cp dist/parley "$new"
+chmod 755 "$new"
+version=$("$new" --version)
 [ -e "$bin/parley" ] && what_happened="Replaced $bin/parley with" || what_happened="Installed $bin/parley,"
-mv -f "$bin/.parley.$$" "$bin/parley"
+mv -f "$new" "$bin/parley"
 echo "$what_happened version $version."
 
 case :$PATH: in

@@ -20,36 +20,74 @@ is_usable() {
   [ "${version:-0}" -ge "$(as_number "$wanted")" ]
 }
 
-# npm picks the native build for this machine among Bun's optional packages (several, where an old npm cannot tell
-# one C library from another). It is used as it lies there: npm may be set to run no install scripts, and without
-# its script the package "bun" itself holds only a placeholder.
-fetch_with_npm() {
-  npm install --prefix "$download" --include=optional --ignore-scripts --no-save --no-audit --no-fund \
-    --no-update-notifier --loglevel=error "bun@$wanted" >/dev/null </dev/null || return 1
-  for bun in "$download"/node_modules/@oven/*/bin/bun; do
-    is_usable "$bun" && return
-  done
-  echo "npm brought no Bun that runs on this machine ($(uname -sm))." >&2
-  return 1
+# The SHA-512 of what the registry of npm has as @oven/bun-"$1" in that version, so that nothing else is ever run. With
+# another version come other sums: npm view @oven/bun-linux-x64@VERSION dist.integrity, from base64 to hex.
+sum_of() {
+  case $1 in
+  linux-x64) echo 2165fd0442e8187014b4ca2791e49a35a6705f3464fa80f0e8c93e1c115777728760804d06c20646ea4c64f7203680db2692eeea00098c8a0854f66db75689d6 ;;
+  linux-x64-musl) echo d744285bf61f4e09d445a184687a490a25e32c8d9ee624ed7d50da03924a73253369ad5caba715518f7f52ae57918cefb518c72d17bd3a3fe54c3210731cbc1d ;;
+  linux-aarch64) echo e015e6b122a78ceae5196a99578c7fa166bb015a11f81ea509775d3333805c1226dede747ac960f706faea09ad5b501a984435975083be69abbb2b0486a39632 ;;
+  linux-aarch64-musl) echo 5c235cf96bef30074d35bf8e593a20a72f8df709bad9f91578454b6fa868c34459856e4b3e2e9cec19647950ae5a9b3b5e3125dac685a4715adb4ff513e3c01e ;;
+  darwin-x64) echo aa42cf3061d933d348e827874d6c157b3ce6968e9c0b84daef25008d82165d2dfaeaa41c3a5729ef9b76b99ca2b9544130f4b487da84d2d09cbc21c6685aa326 ;;
+  darwin-aarch64) echo e0c2055c799cb47d84840c4b5e6dbfab136dbf5edd16d2c9ca5bda382b2b82ae8a4aa1d3b3a796e584ab26345b27161425a47dd357ec37c25f64e6be0ac5a959 ;;
+  esac
 }
 
-# With a shell that it does not know, Bun's installer leaves the start-up files of the user's shell alone.
-fetch_with_curl() {
-  curl -fsSL --retry 2 -o "$download/install" https://bun.sh/install || return 1
-  SHELL=/bin/sh BUN_INSTALL=$download bash "$download/install" "bun-v$wanted" >&2 </dev/null || return 1
-  bun=$download/bin/bun
-  is_usable "$bun"
+# What Bun calls this machine.
+platform() {
+  case $(uname -m) in
+  x86_64 | amd64) processor=x64 ;;
+  arm64 | aarch64) processor=aarch64 ;;
+  *) processor=$(uname -m) ;;
+  esac
+  case $(uname -s) in
+  Darwin)
+    # A shell that runs under Rosetta takes the machine for another one.
+    [ "$(sysctl -n sysctl.proc_translated 2>/dev/null)" != 1 ] || processor=aarch64
+    echo "darwin-$processor"
+    ;;
+  *)
+    case $(ldd --version 2>&1) in *musl*) libc=-musl ;; *) libc= ;; esac
+    echo "$(uname -s | tr '[:upper:]' '[:lower:]')-$processor$libc"
+    ;;
+  esac
+}
+
+# The registries to ask: the one that npm is set to, where there is npm, and its own.
+registries() {
+  if command -v npm >/dev/null 2>&1; then
+    npm config get registry 2>/dev/null </dev/null | grep '^https*://' || true
+  fi
+  echo https://registry.npmjs.org
+}
+
+sha512() {
+  if command -v sha512sum >/dev/null 2>&1; then sha512sum "$1"; else shasum -a 512 "$1"; fi | awk '{ print $1 }'
 }
 
 fetch() {
-  if command -v npm >/dev/null 2>&1; then
+  command -v curl >/dev/null 2>&1 || return 1
+  platform=$(platform)
+  sum=$(sum_of "$platform")
+  if [ -z "$sum" ]; then
+    echo "There is no Bun for this machine ($platform) that this clone knows." >&2
+    return 1
+  fi
+  for registry in $(registries); do
     echo "Fetching Bun $wanted from npm into .bun/ …" >&2
-    fetch_with_npm && return
-  fi
-  if command -v curl >/dev/null 2>&1; then
-    echo "Fetching Bun $wanted from bun.sh into .bun/ …" >&2
-    fetch_with_curl && return
-  fi
+    curl -fsSL --retry 2 -o "$download/bun.tgz" \
+      "${registry%/}/@oven/bun-$platform/-/bun-$platform-$wanted.tgz" || continue
+    if [ "$(sha512 "$download/bun.tgz")" != "$sum" ]; then
+      echo "What came is not Bun $wanted as it was published (its SHA-512 is another one): it was not run." >&2
+      continue
+    fi
+    tar -xzf "$download/bun.tgz" -C "$download" package/bin/bun || return 1
+    bun=$download/package/bin/bun
+    chmod 755 "$bun"
+    is_usable "$bun" && return
+    echo "Bun $wanted does not run on this machine ($platform)." >&2
+    return 1
+  done
   return 1
 }
 
@@ -65,7 +103,7 @@ if ! is_usable "$fetched"; then
   trap 'exit 1' HUP INT TERM
   if ! fetch; then
     echo "error: Parley is built with Bun $wanted or newer, which is not on the PATH and could not be fetched." >&2
-    echo "       Install it (https://bun.sh), or npm, or curl with bash and unzip, and run this again." >&2
+    echo "       Install it (https://bun.sh), or curl, and run this again." >&2
     exit 1
   fi
   mv -f "$bun" "$fetched"

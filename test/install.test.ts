@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import packageFile from "../package.json" with { type: "json" };
@@ -29,8 +29,7 @@ async function pathWithoutBun(): Promise<string> {
   const folders = (process.env.PATH ?? "").split(":").filter((entry) => entry !== "");
   const without = folders.map(async (original, index) => {
     if (!existsSync(join(original, "bun"))) return original;
-    const mirror = join(folder, `path-${index}`);
-    await mkdir(mirror);
+    const mirror = await mkdtemp(join(folder, `path-${index}-`));
     const names = (await readdir(original)).filter((name) => name !== "bun" && name !== "bunx");
     await Promise.all(names.map((name) => symlink(join(original, name), join(mirror, name))));
     return mirror;
@@ -75,7 +74,17 @@ describe("install.sh", () => {
         stdin: "pipe",
         stdout: "pipe",
       });
-      const second = await run(install, { ...env, PATH: `${prefix}/bin:${env.PATH}` });
+      // Where others may write to the folder, they can guess the number of the process, and what it would be called by.
+      const victim = join(folder, "victim");
+      await writeFile(victim, "precious");
+      const plant = 'ln -s "$0" "$1/bin/.parley.$$" && exec "$2" --prefix "$1"';
+      const second = await run(["sh", "-c", plant, victim, prefix, join(clone, "install.sh")], {
+        ...env,
+        PATH: `${prefix}/bin:${env.PATH}`,
+      });
+      expect(await readFile(victim, "utf8")).toBe("precious");
+      const planted = (await readdir(join(prefix, "bin"))).filter((name) => /^\.parley\.\d+$/.test(name));
+      await Promise.all(planted.map((name) => rm(join(prefix, "bin", name))));
       expect(second).toMatchObject({ status: 0, stderr: "" });
       expect(second.stdout).toContain(`Replaced ${parley} with version ${packageFile.version}.`);
       expect(second.stdout).not.toContain("export PATH");
@@ -136,12 +145,45 @@ describe("find-bun.sh", () => {
     }
   });
 
+  test("runs nothing that is not the Bun that was published, whatever the registry gives it", async () => {
+    const clone = await mkdtemp(join(folder, "clone-"));
+    await mkdir(join(clone, "package/bin"), { recursive: true });
+    await writeFile(join(clone, "package/bin/bun"), `#!/bin/sh\necho 1.4.5\ntouch '${clone}/ran'\n`);
+    await chmod(join(clone, "package/bin/bun"), 0o755);
+    const packed = Bun.spawnSync(["tar", "-cz", "-C", clone, "package"]).stdout;
+    const asked: string[] = [];
+    await using registry = Bun.serve({
+      port: 0,
+      fetch({ url }) {
+        asked.push(new URL(url).pathname);
+        return new Response(packed);
+      },
+    });
+    // The machine's npm names this registry, and curl gets to no other one.
+    const bin = join(clone, "bin");
+    await mkdir(bin);
+    await writeFile(join(bin, "npm"), `#!/bin/sh\necho http://localhost:${registry.port}/\n`);
+    const curl = Bun.which("curl") ?? "curl";
+    await writeFile(join(bin, "curl"), `#!/bin/sh\nexec '${curl}' --proto =http "$@"\n`);
+    await Promise.all(["npm", "curl"].map((name) => chmod(join(bin, name), 0o755)));
+    await cp(join(project, "scripts/find-bun.sh"), join(clone, "scripts/find-bun.sh"));
+
+    const { stdout, stderr, status } = await run([join(clone, "scripts/find-bun.sh")], {
+      PATH: `${bin}:${await pathWithoutBun()}`,
+    });
+    expect({ stdout, status }).toEqual({ stdout: "", status: 1 });
+    expect(asked).toEqual([expect.stringMatching(/^\/@oven\/bun-[a-z0-9-]+\/-\/bun-.*-1\.4\.5\.tgz$/)]);
+    expect(stderr).toContain("SHA-512");
+    expect(existsSync(join(clone, "ran"))).toBe(false);
+    expect(await readdir(join(clone, ".bun"), { recursive: true })).toEqual(["1.4.5"]);
+  });
+
   test("passes over an older Bun, and says what to install where none can be fetched", async () => {
     for (const version of ["1.4.4", "0.9.9", "nonsense"]) {
       const { stdout, stderr, status } = await findBun(version);
       expect({ version, stdout, status }).toEqual({ version, stdout: "", status: 1 });
       expect(stderr).toContain("Bun 1.4.5 or newer");
-      expect(stderr).toContain("Install it (https://bun.sh), or npm, or curl");
+      expect(stderr).toContain("Install it (https://bun.sh), or curl");
     }
   });
 });
