@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import type { Environment } from "../src/config.ts";
 import type { FieldErrors } from "../src/errors.ts";
+import { printableJson } from "../src/json.ts";
 import { printable } from "./printable.ts";
 import { type Column, pairs, table } from "./table.ts";
 
@@ -59,7 +60,7 @@ export class Output {
 
   /** The document of a command that has another form for people. */
   json(data: unknown): void {
-    writeLine(process.stdout, JSON.stringify({ data }));
+    writeJson(process.stdout, { data });
   }
 
   /** The command that is useful after this one. */
@@ -79,7 +80,7 @@ export class Output {
 
   /** A line of a log, for programs, on standard error. */
   log(entry: object): void {
-    writeLine(process.stderr, JSON.stringify(entry));
+    writeJson(process.stderr, entry);
   }
 
   /**
@@ -88,7 +89,7 @@ export class Output {
    */
   failure(message: string, more: { errors?: FieldErrors | undefined; data?: unknown } = {}): void {
     const { errors, data } = more;
-    if (this.#options.isJson) return writeLine(process.stdout, JSON.stringify({ message, errors, data }));
+    if (this.#options.isJson) return writeJson(process.stdout, { message, errors, data });
     const complaints = Object.values(errors ?? {}).flat();
     const lines = complaints.length > 1 ? complaints : message.split("\n");
     const label = this.#isColored(process.stderr) ? styled("red", "error:") : "error:";
@@ -117,6 +118,10 @@ export class Output {
 
 function styled(style: "red" | "dim" | "bold", text: string): string {
   return styleText(style, text, { validateStream: false });
+}
+
+function writeJson(stream: NodeJS.WriteStream, value: object): void {
+  writeLine(stream, printableJson(JSON.stringify(value)));
 }
 
 function writeLine(stream: NodeJS.WriteStream, text: string): void {

@@ -1,5 +1,6 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
+import { printableJson } from "./json.ts";
 import { isReadyForWriting } from "./libc.ts";
 
 /** How much is gathered at most, in UTF-16 units, before it is written without waiting for the end of the turn. */
@@ -91,7 +92,7 @@ export class GatheredLines {
   /** Makes the next lines the rest. False when there are none. */
   #next(): boolean {
     if (this.#gathered !== "") {
-      this.#rest = Buffer.from(escapeForTerminals(this.#gathered));
+      this.#rest = Buffer.from(printableJson(this.#gathered));
       this.#gathered = "";
       return true;
     }
@@ -154,14 +155,6 @@ function lineOfGap(lines: number): string {
 
 function countLines(text: string): number {
   return text.split("\n").length - 1;
-}
-
-// JSON leaves these as they are, but to some readers they end a line, and to terminals they are commands. Between the
-// quotes of a text, where alone they can stand, JSON has another spelling for them.
-function escapeForTerminals(lines: string): string {
-  return lines.replace(/[[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]--\n]/gv, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
 }
 
 function isFull(error: unknown): boolean {

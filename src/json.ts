@@ -32,6 +32,18 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
+/**
+ * The JSON as a terminal may be given it, the same value to whoever parses it. Control characters, separators of lines and
+ * marks that turn the reading direction can stand only inside of its strings, where there is another spelling for them;
+ * the ends of lines between its values stay.
+ */
+export function printableJson(json: string): string {
+  return json.replace(
+    /[[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]--\n]/gv,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** Whether the text has more opening brackets than that, inside of strings or not: hardly any has. */
 function mayNestDeeper(text: string, limit: number): boolean {
   let count = 0;

@@ -47,6 +47,24 @@ test("people get aligned tables, relative times and the next command, which --qu
   expect(await run(folder.path, ["channels", "list", "--quiet"])).toEqual({ status: 0, stdout, stderr: "" });
 });
 
+test("JSON gives a terminal nothing that it would obey or show the other way round, and is the same to a parser", async () => {
+  const hostile = "\u007F\u0085\u009B31m\u061C\u200E\u200F\u2028\u2029\u202A\u202E\u2066\u2069 ü 😀";
+  const unfit = /[[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]--\n]/v;
+  const { id } = await workspace.database.write((tx) =>
+    createChannel(tx, subjectOf(acme.owner), { name: "dark", visibility: "public", topic: hostile }),
+  );
+  const shown = await run(folder.path, ["channels", "show", id, "--json"]);
+  expect(shown.stdout).not.toMatch(unfit);
+  expect(shown.stdout).toContain("\\u009b31m");
+  expect(shown.stdout).toContain("ü 😀");
+  expect((JSON.parse(shown.stdout) as { data: { topic: string } }).data.topic).toBe(hostile);
+
+  const refused = await run(folder.path, ["channels", "show", hostile, "--json"]);
+  expect(refused.status).toBe(3);
+  expect(refused.stdout).not.toMatch(unfit);
+  expect((JSON.parse(refused.stdout) as { message: string }).message).toContain(hostile);
+});
+
 test("a list that is empty says so on standard error, and is an empty list in JSON", async () => {
   const quiet = await workspace.team("Quiet");
   const { stdout, stderr } = await run(folder.path, ["bots", "list", "--team", "quiet"]);

