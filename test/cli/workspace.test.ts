@@ -98,7 +98,11 @@ describe("parley init", () => {
 
   test("writes who did it to the audit log: the login name, whatever the environment says", async () => {
     using folder = temporaryFolder();
-    await run(folder.path, init, { USER: "somebody-else", LOGNAME: "somebody-else" });
+    const planted = join(folder.path, "id");
+    writeFileSync(planted, "#!/bin/sh\necho somebody-else\n");
+    chmodSync(planted, 0o755);
+    const environment = { USER: "somebody-else", LOGNAME: "somebody-else" };
+    await run(folder.path, init, { ...environment, PATH: `${folder.path}:${process.env.PATH}` });
     const login = Bun.spawnSync(["id", "-un"]).stdout.toString().trim();
     const entries = await runJson<AuditEntry[]>(folder.path, ["audit", "list"]);
     expect(entries.map(({ action, actor }) => [action, actor])).toEqual([
