@@ -1,12 +1,16 @@
 import type { Command } from "commander";
-import { verifyDeliverySignature } from "../../src/deliveries/signature.ts";
+import {
+  type SignatureVerdict,
+  verifyDeliverySignature,
+  verifyStandardSignature,
+} from "../../src/deliveries/signature.ts";
 import { DomainError } from "../../src/errors.ts";
 import { addCommand } from "../command.ts";
 import type { Invocation } from "../invocation.ts";
 import { stopSignal } from "../stop-signal.ts";
 import { wholeNumber } from "../whole-number.ts";
 
-type ListenOptions = { port: number; secret?: string; status: number };
+type ListenOptions = { port: number; secret?: string | undefined; status: number };
 
 /** A delivery is far smaller; what is larger is not one of ours. */
 const bodyBytesMax = 1024 * 1024;
@@ -15,12 +19,21 @@ const bodyBytesMax = 1024 * 1024;
 export function addListen(program: Command, invocation: Invocation): void {
   addCommand(program, "listen", {
     summary: "Receive deliveries on this machine, verify them and print them, until Ctrl-C",
-    examples: ["parley listen --port 9000 --secret whsec_…", "parley listen --status 500"],
+    examples: [
+      "PARLEY_LISTEN_SECRET=whsec_… parley listen --port 9000",
+      "parley listen --secret whsec_…",
+      "parley listen --status 500",
+    ],
   })
     .option("--port <port>", "port to listen on, 0 for any free one", wholeNumber(0, 65_535), 9000)
-    .option("--secret <secret>", "the signing secret; without it, signatures are not verified")
+    .option(
+      "--secret <secret>",
+      "the signing secret; others on this machine see it in ps, and not in PARLEY_LISTEN_SECRET",
+    )
     .option("--status <status>", "what to answer", wholeNumber(200, 599), 200)
-    .action(async (options: ListenOptions) => {
+    .action(async (given: ListenOptions) => {
+      const secret = given.secret ?? (invocation.environment.PARLEY_LISTEN_SECRET || undefined);
+      const options = { ...given, secret };
       const stopped = stopSignal();
       const server = serve(invocation, options);
       const url = `http://localhost:${server.port}/`;
@@ -58,7 +71,7 @@ function serve(invocation: Invocation, options: ListenOptions): Bun.Server<undef
 /** How to have something sent here. The setting is that of the server too, which has to be started with it. */
 function subscribingHint(url: string): string[] {
   return [
-    "It does not verify signatures, because no --secret was given. This makes one:",
+    "Without PARLEY_LISTEN_SECRET it verifies no signatures. This makes a secret:",
     "",
     "  export WEBHOOKS_BLOCK_PRIVATE_URLS=false",
     "  parley webhooks create --name Local --event message.created \\",
@@ -71,10 +84,20 @@ function subscribingHint(url: string): string[] {
 
 async function receive({ output }: Invocation, options: ListenOptions, request: Request): Promise<Response> {
   const body = await request.bytes();
+  const { headers } = request;
+  const { secret } = options;
+  const now = Date.now() / 1000;
   const received = {
-    event: request.headers.get("x-service-event"),
-    delivery: request.headers.get("x-service-delivery"),
-    signature: verdict(options.secret, request.headers.get("x-service-signature"), body),
+    event: headers.get("x-service-event"),
+    delivery: headers.get("x-service-delivery"),
+    signature: inWords(
+      secret === undefined
+        ? undefined
+        : verifyDeliverySignature(headers.get("x-service-signature"), body, secret, now),
+    ),
+    standard_signature: inWords(
+      secret === undefined ? undefined : verifyStandardSignature(headers, body, secret, now),
+    ),
     body: new TextDecoder().decode(body),
   };
   // The one document on standard output says where it listens, as that of `serve` does; the rest is a log.
@@ -84,15 +107,15 @@ async function receive({ output }: Invocation, options: ListenOptions, request: 
       `${new Date().toLocaleTimeString("en-GB")}  ${received.event ?? request.method}  ${received.delivery ?? ""}`,
     );
     output.line(`  signature: ${received.signature}`);
+    if (secret !== undefined) output.line(`  webhook-signature: ${received.standard_signature}`);
     for (const line of pretty(received.body)) output.line(`  ${line}`);
   }
   return new Response(null, { status: options.status });
 }
 
-function verdict(secret: string | undefined, header: string | null, body: Uint8Array): string {
-  if (secret === undefined) return "not verified, no --secret was given";
-  const verified = verifyDeliverySignature(header, body, secret, Date.now() / 1000);
-  return verified.ok ? "valid" : `refused, ${verified.reason}`;
+function inWords(verdict: SignatureVerdict | undefined): string {
+  if (verdict === undefined) return "not verified, no secret was given";
+  return verdict.ok ? "valid" : `refused, ${verdict.reason}`;
 }
 
 function pretty(body: string): string[] {

@@ -3,6 +3,9 @@ import { timingSafeEqual } from "node:crypto";
 /** How far the time of a signature may lie from the receiver's clock: what the specification suggests in part 6. */
 const toleranceSeconds = 300;
 
+/** The digest covers the number as text: `+1` and `01` would be other texts for one time. */
+const canonicalSeconds = /^(?:0|[1-9][0-9]{0,14})$/;
+
 /** Why a delivery is not believed. `stale` is a right signature whose time lies too far away in either direction. */
 export type SignatureVerdict =
   | { ok: true; timestampSeconds: number }
@@ -35,12 +38,18 @@ export function standardSignature(
   rawBody: Uint8Array | string,
 ): string {
   return secrets
-    .map((secret) => {
-      const key = Buffer.from(secret.slice("whsec_".length), "base64");
-      const signing = new Bun.CryptoHasher("sha256", key).update(`${id}.${timestampSeconds}.`);
-      return `v1,${signing.update(rawBody).digest("base64")}`;
-    })
+    .map((secret) => `v1,${standardHash(secret, id, timestampSeconds, rawBody).digest("base64")}`)
     .join(" ");
+}
+
+function standardHash(
+  secret: string,
+  id: string,
+  timestampSeconds: number,
+  rawBody: Uint8Array | string,
+): Bun.CryptoHasher {
+  const key = Buffer.from(secret.slice("whsec_".length), "base64");
+  return new Bun.CryptoHasher("sha256", key).update(`${id}.${timestampSeconds}.`).update(rawBody);
 }
 
 /**
@@ -58,10 +67,43 @@ export function verifyDeliverySignature(
   if (signed === undefined) return { ok: false, reason: "malformed" };
 
   const { timestampSeconds } = signed;
-  const expected = digest(secret, timestampSeconds, rawBody);
-  // The time is looked at last: only once the digest fits is it known that the sender wrote it.
-  if (!signed.digests.some((given) => timingSafeEqual(given, expected)))
-    return { ok: false, reason: "mismatch" };
+  return judge(signed.digests, digest(secret, timestampSeconds, rawBody), timestampSeconds, nowSeconds);
+}
+
+/** Judges a delivery by the headers of Standard Webhooks, as `verifyDeliverySignature` does by ours. */
+export function verifyStandardSignature(
+  headers: Headers,
+  rawBody: Uint8Array | string,
+  secret: string,
+  nowSeconds: number,
+): SignatureVerdict {
+  const [id, time, signatures] = ["id", "timestamp", "signature"].map((name) =>
+    headers.get(`webhook-${name}`),
+  );
+  if (!id || !time || !signatures) return { ok: false, reason: "missing" };
+  const digests = signatures.split(" ").flatMap((signature) => {
+    const [, digits] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(signature) ?? [];
+    return digits === undefined ? [] : [Buffer.from(digits, "base64")];
+  });
+  if (digests.length === 0 || !canonicalSeconds.test(time)) return { ok: false, reason: "malformed" };
+
+  const timestampSeconds = Number(time);
+  return judge(
+    digests,
+    standardHash(secret, id, timestampSeconds, rawBody).digest(),
+    timestampSeconds,
+    nowSeconds,
+  );
+}
+
+/** The time is looked at last: only once a digest fits is it known that the sender wrote it. */
+function judge(
+  digests: readonly Buffer[],
+  expected: Buffer,
+  timestampSeconds: number,
+  nowSeconds: number,
+): SignatureVerdict {
+  if (!digests.some((given) => timingSafeEqual(given, expected))) return { ok: false, reason: "mismatch" };
   if (Math.abs(nowSeconds - timestampSeconds) > toleranceSeconds) return { ok: false, reason: "stale" };
   return { ok: true, timestampSeconds };
 }
@@ -84,8 +126,7 @@ function parse(header: string): { timestampSeconds: number; digests: Buffer[] } 
     }
   }
   const [time, ...more] = times;
-  // Canonical digits only: the digest covers the number as text, `+1` and `01` would be other texts for one time.
-  if (time === undefined || more.length > 0 || !/^(?:0|[1-9][0-9]{0,14})$/.test(time)) return undefined;
+  if (time === undefined || more.length > 0 || !canonicalSeconds.test(time)) return undefined;
   if (digests.length === 0) return undefined;
   return { timestampSeconds: Number(time), digests };
 }

@@ -1,16 +1,22 @@
 import { expect, test } from "bun:test";
-import { deliverySignature } from "../../src/deliveries/signature.ts";
+import { deliverySignature, standardSignature } from "../../src/deliveries/signature.ts";
 import { keys, onTerminal, runRefused, startServing } from "../support/cli.ts";
 
 const secret = "whsec_of_the_test";
 
 /** Sends what looks like a delivery, signed with the secret or not at all, and returns the status of the answer. */
 async function deliver(url: string, body: string, signedWith?: string): Promise<number> {
-  const signature = deliverySignature([signedWith ?? ""], Math.floor(Date.now() / 1000), body);
+  const now = Math.floor(Date.now() / 1000);
+  const signature = deliverySignature([signedWith ?? ""], now, body);
   const headers = {
     "x-service-event": "message.created",
     "x-service-delivery": "0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f",
-    ...(signedWith !== undefined && { "x-service-signature": signature }),
+    ...(signedWith !== undefined && {
+      "x-service-signature": signature,
+      "webhook-id": "0199e7a4",
+      "webhook-timestamp": `${now}`,
+      "webhook-signature": standardSignature([signedWith], "0199e7a4", now, body),
+    }),
   };
   return (await fetch(url, { method: "POST", body, headers })).status;
 }
@@ -23,14 +29,30 @@ test("listen prints what comes, says whether the signature is valid, and ends we
 
   expect(await deliver(url, '{"data":{"body":"hi \\u001b[31m"}}', secret)).toBe(200);
   await screen.shows("message.created  0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f");
-  await screen.shows("signature: valid");
+  await screen.shows("  signature: valid");
+  await screen.shows("  webhook-signature: valid");
   await screen.shows('    "body": "hi \\u001b[31m"');
   expect(await deliver(url, "no JSON \u001b[31m", "whsec_of_another")).toBe(200);
-  await screen.shows("signature: refused, mismatch");
+  await screen.shows("  signature: refused, mismatch");
+  await screen.shows("  webhook-signature: refused, mismatch");
   await screen.shows("no JSON \\u{1b}[31m");
   expect(await deliver(url, "{}")).toBe(200);
-  await screen.shows("signature: refused, missing");
+  await screen.shows("  signature: refused, missing");
+  await screen.shows("  webhook-signature: refused, missing");
   for (const line of screen.text.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
+  screen.type(keys.interrupt);
+  expect(await screen.ended()).toBe(0);
+});
+
+test("listen takes the secret from the environment, where ps does not show it", async () => {
+  const environment = { PARLEY_LISTEN_SECRET: secret };
+  await using screen = onTerminal("/nonexistent", ["listen", "--port", "0"], environment);
+  await screen.shows("Stop it with Ctrl-C.");
+  const [url = ""] = /http:\/\/localhost:\d+\//.exec(screen.text) ?? [];
+  expect(await deliver(url, "{}", secret)).toBe(200);
+  await screen.shows("  signature: valid");
+  expect(await deliver(url, "{}", "whsec_of_another")).toBe(200);
+  await screen.shows("  signature: refused, mismatch");
   screen.type(keys.interrupt);
   expect(await screen.ended()).toBe(0);
 });

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { deliverySignature, verifyDeliverySignature } from "../../src/deliveries/signature.ts";
+import { Webhook } from "standardwebhooks";
+import {
+  deliverySignature,
+  verifyDeliverySignature,
+  verifyStandardSignature,
+} from "../../src/deliveries/signature.ts";
 
 const body = '{"text":"héllo"}';
 const signedAt = 1_700_000_000;
@@ -106,5 +111,43 @@ describe("a receiver", () => {
       ok: false,
       reason: "malformed",
     });
+  });
+});
+
+describe("a receiver that goes by Standard Webhooks", () => {
+  const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+  const signature = new Webhook(secret).sign("msg_1", new Date(signedAt * 1000), body);
+  const sent = { id: "msg_1", timestamp: `${signedAt}`, signature };
+
+  function verdict(changed: Partial<typeof sent> = {}, now = signedAt, raw = body) {
+    const headers = Object.entries({ ...sent, ...changed }).map(([name, value]) => [
+      `webhook-${name}`,
+      value,
+    ]);
+    return verifyStandardSignature(new Headers(headers as Array<[string, string]>), raw, secret, now);
+  }
+
+  test("believes what the library signs, also beside the signature of another secret", () => {
+    const believed = { ok: true as const, timestampSeconds: signedAt };
+    expect(verdict({}, signedAt + 300)).toEqual(believed);
+    const other = new Webhook("whsec_AAAA").sign("msg_1", new Date(signedAt * 1000), body);
+    expect(verdict({ signature: `${other} v1a,unknown ${signature}` })).toEqual(believed);
+  });
+
+  test.each([
+    ["missing", { signature: "" }],
+    ["missing", { id: "" }],
+    ["malformed", { signature: "v1,short" }],
+    ["malformed", { signature: signature.replace("v1,", "v2,") }],
+    ["malformed", { timestamp: `0${signedAt}` }],
+    ["mismatch", { id: "msg_2" }],
+    ["mismatch", { timestamp: `${signedAt + 1}` }],
+  ])("finds %s what came with %j", (reason, changed) => {
+    expect(verdict(changed)).toEqual({ ok: false, reason } as ReturnType<typeof verdict>);
+  });
+
+  test("finds another body a mismatch, and an old delivery stale", () => {
+    expect(verdict({}, signedAt, "{}")).toEqual({ ok: false, reason: "mismatch" });
+    expect(verdict({}, signedAt + 301)).toEqual({ ok: false, reason: "stale" });
   });
 });
