@@ -2,7 +2,7 @@ import { explainDataError } from "../src/data-errors.ts";
 import type { Database } from "../src/database/open.ts";
 import type { OpenFiles } from "../src/database/open-files.ts";
 import { DomainError } from "../src/errors.ts";
-import { exitAtOnce } from "../src/libc.ts";
+import { exitAtOnce, forbidCoreDumps } from "../src/libc.ts";
 import type { Log } from "../src/log.ts";
 import { openWorkspace } from "../src/workspace.ts";
 import { exitStatusOf } from "./exit-status.ts";
@@ -24,6 +24,7 @@ export async function serveUntilStopped(
   flags: SettingFlags,
   onListening: (listening: { url: string; database: Database }) => void | Promise<void>,
 ): Promise<void> {
+  forbidCoreDumps();
   const config = invocation.config(flags);
   // Only a server needs these, and they take longer to load than a small command takes to run.
   const [{ startApp }, { createLog }] = await Promise.all([import("../src/app.ts"), import("../src/log.ts")]);

@@ -17,6 +17,9 @@ const pollOut = 4;
 /** A `struct pollfd`: the descriptor, and what is asked of it with the place for the answer. */
 const polled = new Int32Array([0, pollOut]);
 
+/** `RLIMIT_CORE` of sys/resource.h. */
+const limitOfCore = 4;
+
 let opened: ReturnType<typeof open> | undefined;
 
 /**
@@ -48,6 +51,11 @@ export function loginNameOf(uid: number): string | undefined {
   return entry === null ? undefined : new CString(read.ptr(entry) as Pointer).toString() || undefined;
 }
 
+/** Keeps the system from writing this process's memory, in which keys and tokens are, to disk when it crashes. */
+export function forbidCoreDumps(): void {
+  (opened ??= open()).setrlimit(limitOfCore, new BigUint64Array([0n, 0n]));
+}
+
 /** Ends the process at once: nothing that is open is closed first, as a clean end would. */
 export function exitAtOnce(status: number): void {
   (opened ??= open())._exit(status);
@@ -60,6 +68,7 @@ function open() {
         flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
         [whereErrnoIs]: { args: [], returns: FFIType.ptr },
         poll: { args: [FFIType.ptr, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
+        setrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
         getpwuid: { args: [FFIType.u32], returns: FFIType.ptr },
         _exit: { args: [FFIType.i32], returns: FFIType.void },
       }).symbols;

@@ -92,7 +92,7 @@ function contentOf(body: string | Uint8Array<ArrayBuffer>, type: string): Conten
 
 /** The content, or 304 where the browser has it already. It asks each time, so a new version is seen at once. */
 function answer(request: Request, { body, type, etag }: Content): Response {
-  const headers = { etag, "cache-control": "no-cache" };
+  const headers = { etag, "cache-control": "no-cache", "referrer-policy": "no-referrer" };
   const known = request.headers
     .get("if-none-match")
     ?.split(",")

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { keys, onTerminal, run, runJson, runRefused } from "../support/cli.ts";
@@ -156,6 +156,12 @@ describe("parley serve", () => {
     const { status, message } = await runRefused(folder.path, ["serve", "--port", "0"]);
     expect(status).toBe(1);
     expect(message).not.toContain("Another parley");
+  });
+
+  test("leaves no core dump, in which its keys would be, whatever the limits say", async () => {
+    await using server = await startServer();
+    const limits = readFileSync(`/proc/${server.pid}/limits`, "utf8");
+    expect(limits).toMatch(/^Max core file size +0 +0 /m);
   });
 
   test("tells people the address and how to stop it", async () => {

@@ -42,6 +42,7 @@ describe("the documentation page", () => {
     const response = await fetch(server.url + page);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("referrer-policy")).toBe("no-referrer");
     const policy = (response.headers.get("content-security-policy") ?? "").split("; ");
     expect(policy).toEqual(
       expect.arrayContaining([
