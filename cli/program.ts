@@ -9,6 +9,7 @@ import { addDeliveries } from "./commands/deliveries.ts";
 import { addEmojiNoun } from "./commands/emoji.ts";
 import { addIncomingWebhooks } from "./commands/incoming-webhooks.ts";
 import { addInit } from "./commands/init.ts";
+import { addLicenses } from "./commands/licenses.ts";
 import { addListen } from "./commands/listen.ts";
 import { addOpenApi } from "./commands/openapi.ts";
 import { addQuickstart } from "./commands/quickstart.ts";
@@ -83,6 +84,7 @@ export function parleyProgram(environment: Environment): Command {
   addEmojiNoun(program, invocation);
   addAudit(program, invocation);
   addOpenApi(program, invocation);
+  addLicenses(program, invocation);
   return program;
 }
 

@@ -9,6 +9,7 @@ const gates: [name: string, command: string[]][] = [
   ["shell scripts", ["shellcheck", "install.sh", "test.sh", "scripts/find-bun.sh", ".ci/run"]],
   ["types", ["bun", "run", "types"]],
   ["dead code", ["bun", "run", "knip"]],
+  ["third-party notices", ["bun", "scripts/notices.ts", "--check"]],
   ["build", ["bun", "run", "build"]],
   ["benchmarks, tried for a moment", ["bun", "run", "bench", "--quick"]],
 ];

@@ -34,6 +34,7 @@ test("the command line has the nouns and verbs that it promises", () => {
       "quickstart",
       "serve",
       "openapi",
+      "licenses",
       "audit list",
       ...["list", "create", "rename"].map((verb) => `teams ${verb}`),
       ...["list", "create", "set-role", "deactivate", "reactivate"].map((verb) => `users ${verb}`),

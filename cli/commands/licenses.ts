@@ -1,0 +1,16 @@
+import type { Command } from "commander";
+import path from "../../licenses/THIRD_PARTY_NOTICES.txt" with { type: "file" };
+import { addCommand } from "../command.ts";
+import type { Invocation } from "../invocation.ts";
+
+/** `parley licenses`: whose work the binary holds, and under which licences. */
+export function addLicenses(program: Command, invocation: Invocation): void {
+  addCommand(program, "licenses", {
+    summary: "Print whose work the binary holds, and under which licences",
+    examples: ["parley licenses | less"],
+  }).action(async () => {
+    const notices = await Bun.file(path).text();
+    if (invocation.output.isJson) invocation.output.json({ notices });
+    else process.stdout.write(notices);
+  });
+}
