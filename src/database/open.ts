@@ -91,6 +91,9 @@ export function openDatabase(
     // FULL: a commit returns when it is on disk, so that a 2xx never takes back what it said.
     writer.run("PRAGMA synchronous = FULL");
     writer.run("PRAGMA temp_store = MEMORY");
+    // What is deleted is overwritten, in pages that come free too. A copy that SQLite left when it moved a row to another
+    // page may stay, and the log keeps what was before until it is begun anew.
+    writer.run("PRAGMA secure_delete = ON");
     writer.run(`PRAGMA journal_size_limit = ${logBytesMax}`);
     migrate(writer, undefined, holdToMigrate);
     beginNumbers(writer);

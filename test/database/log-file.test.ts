@@ -17,6 +17,8 @@ test("the log of changes gives its room back after a large one", async () => {
   const logMb = () => statSync(`${path}-wal`).size / 1024 / 1024;
   await write(40 * 1024 * 1024);
   expect(logMb()).toBeGreaterThan(40);
+  // Overwriting what is replaced is a large change itself.
+  await write(10);
   await write(10);
   expect(logMb()).toBeLessThanOrEqual(4);
   await database.close();
