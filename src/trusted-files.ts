@@ -18,6 +18,7 @@ type Exposure = { path: string; reason: string };
 
 const writableByOthers = 0o022;
 const writableByAll = 0o002;
+const accessibleToAll = 0o007;
 const accessibleToOthers = 0o077;
 
 /**
@@ -100,9 +101,12 @@ export function findExposed(dataDir: string, keyPath: string): Exposure[] {
     exposed.push({ path: dataDir, reason: `${reason}chmod o-w ${quoted(dataDir)}` });
   }
   const key = statSync(keyPath, { throwIfNoEntry: false });
-  if (key && (key.mode & accessibleToOthers) !== 0) {
-    const reason = `Others than its owner may read the key of all signing secrets (mode ${octal(key.mode)}). To end that: `;
-    exposed.push({ path: keyPath, reason: `${reason}chmod 600 ${quoted(keyPath)}` });
+  if (!key) return exposed;
+  // One that is root's can be meant for this login by its group.
+  const isOwn = key.uid === ownerOf(dataDir);
+  if ((key.mode & (isOwn ? accessibleToOthers : accessibleToAll)) !== 0) {
+    const reason = `Others than this login may use the key of all signing secrets (mode ${octal(key.mode)}). To end that: `;
+    exposed.push({ path: keyPath, reason: `${reason}chmod ${isOwn ? "go=" : "o="} ${quoted(keyPath)}` });
   }
   return exposed;
 }

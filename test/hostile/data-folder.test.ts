@@ -24,6 +24,9 @@ const toNobody = [...subscribe, "--url", "https://1.1.1.1/"];
 /** A login that the tests are not run as. */
 const stranger = 54_321;
 
+/** Only root can give a file to somebody else: with any other login there is nothing to be tested. */
+const testAsRoot = process.getuid?.() === 0 ? test : () => {};
+
 /** A workspace that was made on the command line, in a folder within the one that is removed. */
 async function workspaceFolder(): Promise<
   TemporaryFolder & { data: string; file: (name: string) => string }
@@ -51,29 +54,26 @@ describe("a secret.key that others can have written", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test.if(process.getuid?.() === 0)(
-    "because it is theirs is refused with the chown that mends it",
-    async () => {
-      using folder = await workspaceFolder();
-      const key = folder.file("secret.key");
-      chownSync(key, stranger, stranger);
-      for (const command of [serve, toNobody]) {
-        const { status, message } = await runRefused(folder.data, command);
-        expect(status).toBe(1);
-        expect(message).toContain(`${key} belongs to ${stranger}`);
-        expect(message).toEndWith(`chown root ${key}`);
-      }
-      chmodSync(key, 0o666);
-      expect((await runRefused(folder.data, serve)).message).toEndWith(
-        `chown root ${key} && chmod go-w ${key}`,
-      );
-      expect(Bun.spawnSync(["sh", "-c", `chown root ${key} && chmod go-w ${key}`]).exitCode).toBe(0);
-      await using server = await startServer({ dataDir: folder.data });
-      expect(await server.stop()).toBe(0);
-    },
-  );
+  testAsRoot("because it is theirs is refused with the chown that mends it", async () => {
+    using folder = await workspaceFolder();
+    const key = folder.file("secret.key");
+    chownSync(key, stranger, stranger);
+    for (const command of [serve, toNobody]) {
+      const { status, message } = await runRefused(folder.data, command);
+      expect(status).toBe(1);
+      expect(message).toContain(`${key} belongs to ${stranger}`);
+      expect(message).toEndWith(`chown root ${key}`);
+    }
+    chmodSync(key, 0o666);
+    expect((await runRefused(folder.data, serve)).message).toEndWith(
+      `chown root ${key} && chmod go-w ${key}`,
+    );
+    expect(Bun.spawnSync(["sh", "-c", `chown root ${key} && chmod go-w ${key}`]).exitCode).toBe(0);
+    await using server = await startServer({ dataDir: folder.data });
+    expect(await server.stop()).toBe(0);
+  });
 
-  test.if(process.getuid?.() === 0)(
+  testAsRoot(
     "does not keep root from working for the login that the folder and its key belong to",
     async () => {
       using folder = await workspaceFolder();
@@ -95,8 +95,8 @@ describe("each start warns, with the command that ends it,", () => {
   test.each([
     ["of a data folder that everybody may write", "", 0o777, "chmod o-w"],
     ["of a sticky one, too", "", 0o1777, "chmod o-w"],
-    ["of a key that the group may read", "/secret.key", 0o640, "chmod 600"],
-    ["of a key that everybody may read", "/secret.key", 0o644, "chmod 600"],
+    ["of a key that the group may read", "/secret.key", 0o640, "chmod go="],
+    ["of a key that everybody may read", "/secret.key", 0o644, "chmod go="],
   ])("%s", async (_, name, mode, remedy) => {
     using folder = await workspaceFolder();
     const path = `${folder.data}${name}`;
@@ -116,6 +116,30 @@ describe("each start warns, with the command that ends it,", () => {
     expect(server.logLines().join()).not.toContain("data_folder.exposed");
   });
 });
+
+testAsRoot(
+  "a key of root's that the server may read by its group alone is taken, and not warned of",
+  async () => {
+    using folder = await workspaceFolder();
+    for (const name of ["", "/parley.db", "/queue.signal"]) chownSync(folder.data + name, stranger, stranger);
+    chownSync(folder.file("secret.key"), 0, stranger);
+    chmodSync(folder.file("secret.key"), 0o640);
+    chmodSync(folder.path, 0o755);
+    // The stranger may not enter every folder that a clone can lie in.
+    const copy = join(folder.path, "parley");
+    const become = `setpriv --reuid=${stranger} --regid=${stranger} --clear-groups`;
+    const within = ["/bin/sh", "-c", `cp "$0" '${copy}' && exec ${become} '${copy}' "$@"`];
+    {
+      await using server = await startServer({ dataDir: folder.data, within });
+      await server.logLine(({ msg }) => msg === "server.started");
+      expect(server.logLines().join()).not.toContain("data_folder.exposed");
+    }
+    chmodSync(folder.file("secret.key"), 0o644);
+    await using server = await startServer({ dataDir: folder.data, within });
+    const { reason } = await server.logLine(({ msg }) => msg === "data_folder.exposed");
+    expect(reason).toEndWith(`chmod o= ${folder.file("secret.key")}`);
+  },
+);
 
 describe("a symbolic link in the place of a file of the data folder is not followed:", () => {
   const ours = ["parley.db", "parley.db-wal", "parley.db-shm", "parley.db-journal", "server.lock"];
