@@ -1,6 +1,9 @@
 import type { Log } from "../log.ts";
-import { Pool, type UnderWay } from "./pool.ts";
-import { atOnceMax, type Speed, TrackRecord } from "./track-record.ts";
+import { type Lane, OpenLanes } from "./open-lanes.ts";
+import type { Places } from "./places.ts";
+import type { Pool, UnderWay } from "./pool.ts";
+import type { Ended, Job, Queue } from "./queue.ts";
+import { atOnceMax } from "./track-record.ts";
 
 /** How long a lane is left alone after a fault of our own, an unreadable file for one, in milliseconds. */
 const faultPauseMs = 1_000;
@@ -8,77 +11,31 @@ const faultPauseMs = 1_000;
 /** The longest that a timer can be set for; a lane that is due later looks again then. */
 const timerMaxMs = 2 ** 31 - 1;
 
-/** One event for one subscription, under the number of the event. */
-type Job = { eventSeq: number; dueAt: number };
-
-/** How an attempt ended; `failures` is the streak after it. */
-export type Ended =
-  | { kind: "succeeded"; durationMs: number }
-  | { kind: "failed"; durationMs: number; hasTimedOut: boolean; isCounted: boolean; failures: number }
-  | { kind: "own_fault" };
-
-type Lane = {
-  subscriptionId: string;
-  record: TrackRecord;
-  /** The one that its attempts begin in, by its record. */
-  pool: Pool<Lane>;
-  /** The numbers of the events under way. */
-  inFlight: Set<number>;
-  /** Jobs that are due, fetched ahead in the order of the queue. */
-  ready: Job[];
-  isWaiting: boolean;
-  /** After a fault: until its timer ends this, nothing wakes it. */
-  isResting: boolean;
-  timer: Timer | undefined;
-};
-
-export type Queue = {
-  /** The time by which jobs are due, in milliseconds since 1970. */
-  now(): number;
-  /** The subscription's jobs in the order in which they are due, those under way included; none while it is disabled. */
-  nextJobs(subscriptionId: string, limit: number): Promise<Job[]>;
-  /** What is on record of the subscription's deliveries: how many failed in a row, and whether one ever succeeded. */
-  standing(subscriptionId: string): { failures: number; hasSucceeded: boolean };
-  /**
-   * One attempt at the job, settled. `countFailure` tells whether its failure lengthens the streak, and is to be called as
-   * soon as it is known to have failed. Undefined when there was none: a job that is gone or must not be sent any more
-   * is left as it is.
-   */
-  work(job: Job & { subscriptionId: string }, countFailure: () => boolean): Promise<Ended | undefined>;
-};
-
-/** How many attempts may be under way at once to receivers of each speed. */
-export type Places = Record<Speed, number>;
-
 /**
  * One lane for each subscription that has work. Each goes as fast as its track record allows. Receivers that are quick,
- * new or slow have a pool each, in which lanes are served in turn and share the places alike: so endpoints that hang
- * delay nobody else, however many they are. A fault of the queue itself is logged, and the lane that met it looks again
- * after a second.
+ * new or slow have a pool each, in which teams have their turns, and within a team its lanes: so endpoints that hang delay
+ * nobody else, however many they are and whosever. Lanes to a host that has as many requests as it may wait for one of
+ * them to end, and hold up no others. A fault of the queue itself is logged, and the lane that met it looks again after a
+ * second.
  */
 export class Lanes {
   readonly #queue: Queue;
   readonly #log: Log;
-  readonly #backoffBaseMs: number;
-  readonly #pools: Record<Speed, Pool<Lane>>;
-  readonly #lanes = new Map<string, Lane>();
-  /** The records of lanes that have closed, in the order in which they did. */
-  readonly #records = new Map<string, TrackRecord>();
+  readonly #lanes: OpenLanes;
   readonly #underWay = new Set<Promise<void>>();
   #isStopped = false;
 
   constructor(queue: Queue, log: Log, { places, backoffBaseMs }: { places: Places; backoffBaseMs: number }) {
     this.#queue = queue;
     this.#log = log;
-    this.#backoffBaseMs = backoffBaseMs;
-    this.#pools = { quick: new Pool(places.quick), new: new Pool(places.new), slow: new Pool(places.slow) };
+    this.#lanes = new OpenLanes(queue, places, backoffBaseMs);
   }
 
   /** Looks for work in these subscriptions' lanes. */
   wake(subscriptionIds: Iterable<string>): void {
     for (const id of subscriptionIds) {
-      const lane = this.#lanes.get(id) ?? this.#open(id);
-      this.#line(lane);
+      const lane = this.#lanes.of(id);
+      if (lane) this.#line(lane);
     }
     this.#serve();
   }
@@ -86,49 +43,28 @@ export class Lanes {
   /** Begins nothing new and waits for what is under way, for `waitMs` at most. */
   async stop(waitMs: number): Promise<void> {
     this.#isStopped = true;
-    for (const lane of this.#lanes.values()) clearTimeout(lane.timer);
-    for (const pool of Object.values(this.#pools)) pool.stop();
+    for (const lane of this.#lanes) clearTimeout(lane.timer);
+    for (const pool of Object.values(this.#lanes.pools)) pool.stop();
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, waitMs);
     await Promise.race([Promise.all(this.#underWay), promise]);
     clearTimeout(timer);
   }
 
-  #open(subscriptionId: string): Lane {
-    const record = this.#records.get(subscriptionId) ?? this.#newRecord(subscriptionId);
-    this.#records.delete(subscriptionId);
-    const lane: Lane = {
-      subscriptionId,
-      record,
-      pool: this.#pools[record.speed],
-      inFlight: new Set(),
-      ready: [],
-      isWaiting: false,
-      isResting: false,
-      timer: undefined,
-    };
-    this.#lanes.set(subscriptionId, lane);
-    return lane;
-  }
-
-  /** A receiver that was doing well before the server started is taken to do so still. */
-  #newRecord(subscriptionId: string): TrackRecord {
-    const { failures, hasSucceeded } = this.#queue.standing(subscriptionId);
-    return new TrackRecord(hasSucceeded && failures === 0 ? "quick" : "new", this.#backoffBaseMs);
-  }
-
   #line(lane: Lane): void {
     if (lane.isResting) return;
     this.#rouse(lane);
-    if (lane.isWaiting) return;
-    lane.isWaiting = true;
-    lane.pool.turns.push(lane);
+    if (lane.isInTurn) lane.isWoken = true;
+    else if (!lane.isWaiting) {
+      lane.isWaiting = true;
+      lane.pool.push(lane);
+    }
   }
 
   #serve(): void {
-    const { quick, new: fresh, slow } = this.#pools;
+    const { quick, new: fresh, slow } = this.#lanes.pools;
     for (const pool of [quick, fresh, slow]) {
-      if (pool.isServing || this.#isStopped || pool.turns.length === 0) continue;
+      if (pool.isServing || this.#isStopped || !pool.isAsked) continue;
       pool.isServing = true;
       void this.#serveTurns(pool);
     }
@@ -136,41 +72,81 @@ export class Lanes {
 
   // Never concurrent with itself for one pool: each lane that has its turn begins one attempt and lines up again.
   async #serveTurns(pool: Pool<Lane>): Promise<void> {
-    while (!this.#isStopped && pool.turns.length > 0) {
-      if (pool.isFull && pool !== this.#pools.slow) {
-        pool.giveUpSlow(this.#pools.slow, performance.now(), () => this.#serve());
-      }
-      if (pool.isFull) break;
-      const lane = pool.turns.shift();
+    while (!this.#isStopped) {
+      const lane = pool.shift() ?? this.#nextAfterGivingUp(pool);
       if (!lane) break;
       lane.isWaiting = false;
-      if (lane.pool !== pool) {
+      if (lane.pool === pool) {
+        if (mayBegin(lane)) await this.#turnOf(lane);
+      } else {
         this.#line(lane);
         this.#serve();
       }
-      // One that may not begin another now has some under way, and lines up again when the first of them ends.
-      else if (!lane.isResting && mayBegin(lane)) await this.#turnOf(lane);
     }
     pool.isServing = false;
   }
 
+  /** The lane whose turn it is once slow attempts have given their places back. */
+  #nextAfterGivingUp(pool: Pool<Lane>): Lane | undefined {
+    const { slow } = this.#lanes.pools;
+    if (pool === slow || !pool.isAsked) return undefined;
+    pool.giveUpSlow(slow, performance.now(), () => this.#serve());
+    return pool.shift();
+  }
+
+  /** Has those begin that wait for the host, as far as it has room. Where others come first in a pool, they wait there. */
+  #serveHost(host: string): void {
+    const { hosts } = this.#lanes;
+    while (!this.#isStopped) {
+      const line = hosts.next(host);
+      if (!line) break;
+      const lane = line.pool.shiftFromHost(line);
+      if (!lane) continue;
+      lane.isWaiting = false;
+      if (lane.pool !== line.pool) this.#line(lane);
+      else if (mayBegin(lane)) void this.#turnOf(lane);
+    }
+  }
+
+  /** Begins an attempt, with places that are taken up before anything is waited for, or gives them back. */
   async #turnOf(lane: Lane): Promise<void> {
+    const { teamId, pool } = lane;
+    const attempt: UnderWay<Lane> = { teamId, pool, beganAt: performance.now() };
+    pool.add(attempt);
+    this.#lanes.hosts.begin(lane);
+    lane.isInTurn = true;
+    const job = await this.#jobOf(lane);
+    lane.isInTurn = false;
+    const isWoken = lane.isWoken;
+    lane.isWoken = false;
+    if (job && !this.#isStopped) this.#begin(lane, job, attempt);
+    else this.#giveBack(lane, attempt);
+    if (job || isWoken) this.#line(lane);
+    this.#serve();
+  }
+
+  #giveBack(lane: Lane, attempt: UnderWay<Lane>): void {
+    attempt.pool.remove(attempt);
+    this.#lanes.hosts.end(lane);
+    this.#serveHost(lane.host);
+  }
+
+  /** What the lane has to do now. Without anything it sleeps, rests or closes. */
+  async #jobOf(lane: Lane): Promise<Job | undefined> {
     try {
       const waitMs = this.#paceOf(lane);
-      if (waitMs > 0) return this.#sleep(lane, waitMs);
-      const job = lane.ready.shift() ?? (await this.#nextOf(lane));
-      if (job === undefined || this.#isStopped) return;
-      this.#begin(lane, job);
-      this.#line(lane);
+      if (waitMs === 0) return lane.ready.shift() ?? (await this.#nextOf(lane));
+      this.#sleep(lane, waitMs);
     } catch (error) {
       this.#rest(lane, error);
     }
+    return undefined;
   }
 
   /** How long the lane's next attempt has to wait. The streak that it waits for may have been ended by hand. */
   #paceOf({ record, subscriptionId }: Lane): number {
     const waitMs = record.waitMs(performance.now());
-    if (waitMs === 0 || this.#queue.standing(subscriptionId).failures > 0) return waitMs;
+    if (waitMs === 0 || (this.#queue.standing(subscriptionId)?.failures ?? 0) > 0) return waitMs;
     record.forgive();
     return 0;
   }
@@ -216,13 +192,10 @@ export class Lanes {
     this.#sleep(lane, faultPauseMs);
   }
 
-  #begin(lane: Lane, { eventSeq, dueAt }: Job): void {
+  #begin(lane: Lane, { eventSeq, dueAt }: Job, attempt: UnderWay<Lane>): void {
     const { subscriptionId, record } = lane;
-    const beganAt = performance.now();
-    const attempt: UnderWay<Lane> = { pool: lane.pool, beganAt };
-    const number = record.begin(beganAt);
+    const number = record.begin(attempt.beganAt);
     lane.inFlight.add(eventSeq);
-    lane.pool.add(attempt);
     const work = this.#queue
       .work({ subscriptionId, eventSeq, dueAt }, () => record.countFailure(number))
       .then(
@@ -231,9 +204,9 @@ export class Lanes {
       )
       .then(() => {
         lane.inFlight.delete(eventSeq);
-        attempt.pool.remove(attempt);
         this.#underWay.delete(work);
         this.#line(lane);
+        this.#giveBack(lane, attempt);
         this.#serve();
       });
     this.#underWay.add(work);
@@ -249,7 +222,7 @@ export class Lanes {
     if (ended.kind === "succeeded") record.succeeded();
     else if (ended.isCounted) record.failed(ended.failures, now);
     lane.pool.rest(lane);
-    lane.pool = this.#pools[record.speed];
+    lane.pool = this.#lanes.pools[record.speed];
   }
 
   #rouse(lane: Lane): void {
@@ -260,19 +233,14 @@ export class Lanes {
 
   #close(lane: Lane): void {
     clearTimeout(lane.timer);
-    if (lane.isWaiting) return;
+    if (lane.isWaiting || lane.isWoken) return;
     lane.pool.rest(lane);
-    this.#lanes.delete(lane.subscriptionId);
-    this.#records.set(lane.subscriptionId, lane.record);
-    const now = performance.now();
-    for (const [id, record] of this.#records) {
-      if (!record.isSpent(now)) break;
-      this.#records.delete(id);
-    }
+    this.#lanes.close(lane);
   }
 }
 
-function mayBegin({ inFlight, record, pool }: Lane): boolean {
-  const most = Math.min(record.atOnce, pool.share(atOnceMax));
-  return inFlight.size === 0 || (inFlight.size < most && pool.hasRoomForMore);
+function mayBegin({ inFlight, record, pool, teamId, isResting }: Lane): boolean {
+  if (isResting) return false;
+  const most = Math.min(record.atOnce, pool.share(teamId, atOnceMax));
+  return inFlight.size === 0 || (inFlight.size < most && pool.hasRoomForMore(teamId));
 }

@@ -12,8 +12,10 @@ import {
 } from "../subscriptions/store.ts";
 import { isWithheld } from "../subscriptions/visibility.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
-import { type Ended, Lanes, type Places } from "./lanes.ts";
+import { Lanes } from "./lanes.ts";
+import type { Places } from "./places.ts";
 import { prepare } from "./prepare.ts";
+import type { Ended } from "./queue.ts";
 import { QueueClock } from "./queue-clock.ts";
 import { type RetryRules, settle } from "./settle.ts";
 import { withhold } from "./withhold.ts";

@@ -67,14 +67,23 @@ const made = prepared((db) =>
 /** The subscription's team and who made it; undefined when there is none. */
 export const selectCreator = remembered((db, id: string) => made(db).get({ id }));
 
-const standing = query<{ failures: number; hasSucceeded: number }, [string]>(
-  `SELECT consecutive_failures AS failures, last_success_at IS NOT NULL AS hasSucceeded FROM subscriptions WHERE id = ?`,
+/** A subscription's team and address, which never change, and how its deliveries have gone. */
+export type Standing = Pick<SubscriptionRow, "teamId" | "url"> & {
+  /** How many attempts failed in a row. */
+  failures: number;
+  /** Whether one ever succeeded. */
+  hasSucceeded: boolean;
+};
+
+const standing = query<Omit<Standing, "hasSucceeded"> & { hasSucceeded: number }, [string]>(
+  `SELECT team_id AS teamId, url, consecutive_failures AS failures, last_success_at IS NOT NULL AS hasSucceeded
+   FROM subscriptions WHERE id = ?`,
 );
 
-/** How many of the subscription's attempts failed in a row, and whether one ever succeeded. */
-export function selectStanding(db: Reading, id: string): { failures: number; hasSucceeded: boolean } {
-  const { failures, hasSucceeded } = standing(db).get(id) ?? { failures: 0, hasSucceeded: 0 };
-  return { failures, hasSucceeded: hasSucceeded === 1 };
+/** The subscription's standing, deleted or not; undefined when there is no row of it any more. */
+export function selectStanding(db: Reading, id: string): Standing | undefined {
+  const row = standing(db).get(id);
+  return row ? { ...row, hasSucceeded: row.hasSucceeded === 1 } : undefined;
 }
 
 /** The team's subscriptions, newest first. */

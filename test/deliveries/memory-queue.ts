@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
-import { type Ended, Lanes, type Queue } from "../../src/deliveries/lanes.ts";
+import { Lanes } from "../../src/deliveries/lanes.ts";
 import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
+import type { Ended, Queue } from "../../src/deliveries/queue.ts";
 import { createLog } from "../../src/log.ts";
 
 /** How an attempt ends. */
@@ -22,6 +23,10 @@ export class MemoryQueue implements Queue {
   >();
   /** Each subscription's failures in a row. */
   readonly failures = new Map<string, number>();
+  /** The team of each subscription that is not of the same one as all others. */
+  readonly teams = new Map<string, string>();
+  /** The host of each subscription that has none of its own. */
+  readonly hosts = new Map<string, string>();
   /** How often each subscription's jobs were asked for. */
   readonly asked = new Map<string, number>();
   /** Called in the middle of a look at the queue, when what it will find is settled already. */
@@ -38,8 +43,13 @@ export class MemoryQueue implements Queue {
     return Date.now();
   }
 
-  standing(subscription: string): { failures: number; hasSucceeded: boolean } {
-    return { failures: this.failures.get(subscription) ?? 0, hasSucceeded: false };
+  standing(subscription: string) {
+    return {
+      teamId: this.teams.get(subscription) ?? "team",
+      url: `http://${this.hosts.get(subscription) ?? subscription}/`,
+      failures: this.failures.get(subscription) ?? 0,
+      hasSucceeded: false,
+    };
   }
 
   /** Has each of the subscriptions answer quickly until it may have its whole share. */

@@ -1,0 +1,100 @@
+import { Hosts, hostOf } from "./hosts.ts";
+import type { Places } from "./places.ts";
+import { type Line, Pool } from "./pool.ts";
+import type { Job, Queue } from "./queue.ts";
+import { type Speed, TrackRecord } from "./track-record.ts";
+
+/** A subscription that has work. */
+export type Lane = {
+  readonly subscriptionId: string;
+  readonly teamId: string;
+  /** Where its requests go. */
+  readonly host: string;
+  readonly record: TrackRecord;
+  /** The one that its attempts begin in, by its record. */
+  pool: Pool<Lane>;
+  /** The numbers of the events under way. */
+  inFlight: Set<number>;
+  /** Jobs that are due, fetched ahead in the order of the queue. */
+  ready: Job[];
+  /** For its turn in the pool, or for a place at its host. */
+  isWaiting: boolean;
+  /** It has its turn, and looks for a job. */
+  isInTurn: boolean;
+  /** It was woken while it had its turn, so that it waits for another. */
+  isWoken: boolean;
+  /** After a fault: until its timer ends this, nothing wakes it. */
+  isResting: boolean;
+  timer: Timer | undefined;
+};
+
+/** The lanes of the subscriptions that have work, and what is known of those that had some lately. */
+export class OpenLanes {
+  readonly hosts = new Hosts<Line<Lane>>();
+  readonly pools: Record<Speed, Pool<Lane>>;
+  readonly #queue: Pick<Queue, "standing">;
+  readonly #backoffBaseMs: number;
+  readonly #open = new Map<string, Lane>();
+  /** Lanes that have closed, in the order in which they did. */
+  readonly #closed = new Map<string, Lane>();
+
+  constructor(queue: Pick<Queue, "standing">, places: Places, backoffBaseMs: number) {
+    this.#queue = queue;
+    this.#backoffBaseMs = backoffBaseMs;
+    this.pools = {
+      quick: new Pool(places.quick, this.hosts),
+      new: new Pool(places.new, this.hosts),
+      slow: new Pool(places.slow, this.hosts),
+    };
+  }
+
+  /** All that are open. */
+  [Symbol.iterator](): IterableIterator<Lane> {
+    return this.#open.values();
+  }
+
+  /** The subscription's lane, opened where it is not; undefined when there is no such subscription. */
+  of(subscriptionId: string): Lane | undefined {
+    const open = this.#open.get(subscriptionId);
+    if (open) return open;
+    const lane = this.#closed.get(subscriptionId) ?? this.#new(subscriptionId);
+    if (!lane) return undefined;
+    this.#closed.delete(subscriptionId);
+    lane.pool = this.pools[lane.record.speed];
+    this.#open.set(subscriptionId, lane);
+    return lane;
+  }
+
+  /** Closes a lane that has nothing to do. Its record is kept until a new one would say the same. */
+  close(lane: Lane): void {
+    this.#open.delete(lane.subscriptionId);
+    this.#closed.set(lane.subscriptionId, lane);
+    const now = performance.now();
+    for (const [id, { record }] of this.#closed) {
+      if (!record.isSpent(now)) break;
+      this.#closed.delete(id);
+    }
+  }
+
+  /** A receiver that was doing well before the server started is taken to do so still. */
+  #new(subscriptionId: string): Lane | undefined {
+    const standing = this.#queue.standing(subscriptionId);
+    if (!standing) return undefined;
+    const { teamId, url, failures, hasSucceeded } = standing;
+    const speed = hasSucceeded && failures === 0 ? "quick" : "new";
+    return {
+      subscriptionId,
+      teamId,
+      host: hostOf(url),
+      record: new TrackRecord(speed, this.#backoffBaseMs),
+      pool: this.pools[speed],
+      inFlight: new Set(),
+      ready: [],
+      isWaiting: false,
+      isInTurn: false,
+      isWoken: false,
+      isResting: false,
+      timer: undefined,
+    };
+  }
+}
