@@ -1,0 +1,159 @@
+import { describe, expect, test } from "bun:test";
+import { hostOf } from "../../src/deliveries/hosts.ts";
+import { Random } from "../crash/random.ts";
+import { MemoryQueue, settled } from "./memory-queue.ts";
+
+const names = (count: number, prefix = "s") =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+/** A queue in which these subscriptions are all at one host. */
+function queueAt(subscriptions: string[]): MemoryQueue {
+  const queue = new MemoryQueue();
+  for (const subscription of subscriptions) queue.hosts.set(subscription, "one.example:8080");
+  return queue;
+}
+
+function sent(queue: MemoryQueue, subscriptions: string[]): number {
+  return subscriptions.reduce((sum, name) => sum + queue.count(name), 0);
+}
+
+describe("requests to one host", () => {
+  test("are at most 60 at once, whatever is known of its receivers, and all that wait are sent in the end", async () => {
+    const all = names(300);
+    const queue = queueAt(all);
+    await queue.prove(...all.slice(0, 100));
+    for (const name of all) queue.add(name, 2);
+    queue.lanes.wake(all);
+    await settled();
+    for (let ended = 0; ended < 600; ended++) {
+      expect(queue.underWay.size).toBe(Math.min(60, 600 - ended));
+      const [[, attempt] = []] = queue.underWay;
+      attempt?.end({ durationMs: ended % 3 === 0 ? 5_000 : 0 });
+      await settled();
+    }
+    expect(all.flatMap((name) => queue.jobs.get(name))).toEqual([]);
+  });
+
+  test("that wait hold up none to another, and ask the queue for nothing meanwhile", async () => {
+    const all = names(300);
+    const queue = queueAt(all);
+    await queue.prove("elsewhere");
+    for (const name of all) queue.add(name);
+    queue.lanes.wake(all);
+    await settled();
+    expect([queue.underWay.size, queue.asked.size]).toEqual([60, 60]);
+    queue.add("elsewhere", 30);
+    queue.add("new");
+    queue.lanes.wake(["elsewhere", "new"]);
+    await settled();
+    expect([queue.count("elsewhere"), queue.count("new")]).toEqual([20, 1]);
+    queue.lanes.wake(all);
+    await settled();
+    expect([queue.underWay.size, queue.asked.size]).toEqual([81, 62]);
+    await queue.lanes.stop(0);
+  });
+
+  test("of a known receiver take no turn from a new one", async () => {
+    const all = names(100);
+    const queue = queueAt([...all, "new"]);
+    await queue.prove(...all);
+    for (const name of all) queue.add(name, 10);
+    queue.lanes.wake(all);
+    await settled();
+    queue.add("new");
+    queue.lanes.wake(["new"]);
+    for (let ended = 0; ended < 100; ended++) {
+      const [[, attempt] = []] = queue.underWay;
+      attempt?.end();
+      await settled();
+    }
+    expect(queue.begun).toContain("new");
+    await queue.lanes.stop(0);
+  });
+
+  test("go to the team next that has the fewest of them under way", async () => {
+    const all = names(100);
+    const queue = queueAt([...all, "other"]);
+    queue.teams.set("other", "other team");
+    for (const name of all) queue.add(name);
+    queue.lanes.wake(all);
+    await settled();
+    queue.add("other");
+    queue.lanes.wake(["other"]);
+    await settled();
+    expect(queue.count("other")).toBe(0);
+    queue.end("s0");
+    await settled();
+    expect([queue.count("other"), sent(queue, all)]).toEqual([1, 59]);
+    await queue.lanes.stop(0);
+  });
+
+  test("pass the place on where one that waited has nothing to send any more", async () => {
+    const all = names(100);
+    const queue = queueAt(all);
+    for (const name of all) queue.add(name);
+    queue.lanes.wake(all);
+    await settled();
+    for (const name of all.slice(60, 99))
+      for (const { eventSeq } of queue.jobs.get(name) ?? []) queue.drop(eventSeq);
+    queue.end("s0");
+    await settled();
+    expect([queue.count("s99"), queue.underWay.size]).toEqual([1, 60]);
+    await queue.lanes.stop(0);
+  });
+
+  test("do not begin after a stop", async () => {
+    const all = names(100);
+    const queue = queueAt(all);
+    for (const name of all) queue.add(name);
+    queue.lanes.wake(all);
+    await settled();
+    const stopping = queue.lanes.stop(60_000);
+    for (let ended = 0; ended < 60; ended++) queue.end(`s${ended}`);
+    await stopping;
+    expect(queue.begun).toHaveLength(60);
+  });
+});
+
+test.each([1, 2, 3, 4])(
+  "any number of teams, hosts and fates end with everything sent (seed %d)",
+  async (seed) => {
+    const random = new Random(seed);
+    const queue = new MemoryQueue(random.pick([40, 300, 2_000]));
+    const all = names(400);
+    for (const name of all) {
+      queue.teams.set(name, `team ${random.between(1, random.between(1, 8))}`);
+      queue.hosts.set(name, `host${random.between(1, random.between(1, 5))}`);
+    }
+    let left = 2_000;
+    let added = 0;
+    while (left > 0) {
+      const woken = names(random.between(0, added < 2_000 ? 80 : 0)).map(() => random.pick(all));
+      for (const name of woken) if (added++ < 2_000) queue.add(name);
+      queue.lanes.wake(woken);
+      await settled();
+      const perHost = Map.groupBy(queue.underWay.values(), ({ subscription }) =>
+        queue.hosts.get(subscription),
+      );
+      for (const underWay of perHost.values()) expect(underWay.length).toBeLessThanOrEqual(60);
+      if (added >= 2_000) expect(queue.underWay.size).toBeGreaterThan(0);
+      for (const [, attempt] of [...queue.underWay].slice(0, random.between(1, 100))) {
+        attempt.end({ durationMs: random.pick([0, 0, 0, 5_000]) });
+        left--;
+      }
+      await settled();
+    }
+    expect([...queue.jobs.values()].flat()).toEqual([]);
+  },
+);
+
+test.each([
+  ["http://Example.com/a", "http://example.com:80/b?c", true],
+  ["http://example.com./", "http://example.com/", true],
+  ["http://example.com/", "https://example.com/", true],
+  ["http://example.com/", "http://example.com:8080/", false],
+  ["http://a.example.com/", "http://b.example.com/", false],
+  ["http://[2001:db8::1]:8080/", "http://[2001:DB8:0::1]:8080/", true],
+])("%s and %s are one host: %p", (one, other, isOne) => {
+  expect(hostOf(one) === hostOf(other)).toBe(isOne);
+});
