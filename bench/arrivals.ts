@@ -39,11 +39,12 @@ export function receiveArrivals(): Arrivals {
   };
 }
 
-/** Posts one message; returns its id and when its 201 was here. */
+/** Posts one message; returns its id, when its 201 was here, and how many milliseconds it took. */
 export async function postMessage(
   { url }: Parley,
   { token, channel }: Seeded,
-): Promise<{ id: string; answeredAt: number }> {
+): Promise<{ id: string; answeredAt: number; tookMs: number }> {
+  const startedAt = performance.now();
   const response = await fetch(`${url}/api/v1/channels/${channel.id}/messages`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -51,7 +52,7 @@ export async function postMessage(
   });
   const answeredAt = performance.now();
   const { data } = (await response.json()) as { data: { id: string } };
-  return { id: data.id, answeredAt };
+  return { id: data.id, answeredAt, tookMs: answeredAt - startedAt };
 }
 
 /** The fastest of many round trips that ask for little, in milliseconds. */
@@ -67,23 +68,25 @@ export async function roundTripMs({ url }: Parley): Promise<number> {
 
 /**
  * Posts a message every so many milliseconds for so many seconds, and returns how long each took from its commit until it
- * arrived at each of the addresses, in milliseconds.
+ * arrived at each of the addresses, and how long each post took, in milliseconds.
  */
 export async function spansToEach(
   addresses: readonly string[],
   { parley, workspace, arrivals }: { parley: Parley; workspace: Seeded; arrivals: Arrivals },
   { seconds, everyMs }: { seconds: number; everyMs: number },
-): Promise<number[]> {
+): Promise<{ spans: number[]; posts: number[] }> {
   const tripMs = (await roundTripMs(parley)) / 2;
   const spans: Promise<number>[] = [];
+  const posts: Promise<number>[] = [];
   const endsAt = performance.now() + seconds * 1000;
   while (performance.now() < endsAt) {
     const post = postMessage(parley, workspace);
+    posts.push(post.then(({ tookMs }) => tookMs));
     for (const address of addresses) {
       const arrived = post.then(({ id }) => arrivals.at(address, id));
       spans.push(Promise.all([arrived, post]).then(([at, { answeredAt }]) => at - answeredAt + tripMs));
     }
     await Bun.sleep(everyMs);
   }
-  return await Promise.all(spans);
+  return { spans: await Promise.all(spans), posts: await Promise.all(posts) };
 }

@@ -4,6 +4,8 @@ export type Figures = {
   p50Ms?: number;
   p99Ms?: number;
   worstMs?: number;
+  /** Of the posts beside what the other figures are about. */
+  postP99Ms?: number;
   /** Resident memory of the measured process at the end of the run, in MiB. */
   rssMb?: number;
   openFiles?: number;

@@ -20,6 +20,20 @@ export async function startReceiver(): Promise<Receiver> {
   return await startChild(["bun", join(import.meta.dir, "receiver.ts")]);
 }
 
+/** Starts one that can be reached by many hosts. */
+export async function startHangingReceiver(): Promise<Receiver> {
+  return await startChild(["bun", join(import.meta.dir, "receiver.ts"), "0.0.0.0"]);
+}
+
+/** So many addresses at it that hang, each at a host of its own: few requests go to one host at once. */
+export function hangingUrls({ firstLine }: Receiver, count: number): string[] {
+  const { port } = new URL(firstLine);
+  return Array.from({ length: count }, (_, nth) => {
+    const [high, low] = [nth >> 8, nth & 255];
+    return `http://127.1.${high}.${low}:${port}/hang`;
+  });
+}
+
 /** Starts a receiver of encrypted ones, with a certificate for its address. */
 export async function startEncryptedReceiver(): Promise<Receiver> {
   const folder = temporaryFolder();
@@ -35,7 +49,13 @@ export async function startEncryptedReceiver(): Promise<Receiver> {
     Bun.write(files.key, pair.key),
     Bun.write(files.cert, pair.cert),
   ]);
-  const child = await startChild(["bun", join(import.meta.dir, "receiver.ts"), files.key, files.cert]);
+  const child = await startChild([
+    "bun",
+    join(import.meta.dir, "receiver.ts"),
+    "127.0.0.1",
+    files.key,
+    files.cert,
+  ]);
   return { ...child, authority: files.authority };
 }
 

@@ -1,10 +1,10 @@
 // A receiver of webhooks in a process of its own. It accepts everything, but lets whoever posts to `/hang` wait for
 // ever. `GET /` tells how many requests it has accepted. With a key and a certificate, two files, it speaks https.
-const [, , key, cert] = Bun.argv;
+const [, , hostname = "127.0.0.1", key, cert] = Bun.argv;
 let accepted = 0;
 const server = Bun.serve({
   port: 0,
-  hostname: "127.0.0.1",
+  hostname,
   idleTimeout: 0,
   ...(key !== undefined && cert !== undefined && { tls: { key: Bun.file(key), cert: Bun.file(cert) } }),
   fetch(request) {

@@ -7,6 +7,7 @@ const columns: Record<keyof Figures, { head: string; digits: number }> = {
   p50Ms: { head: "p50 (ms)", digits: 2 },
   p99Ms: { head: "p99 (ms)", digits: 2 },
   worstMs: { head: "worst (ms)", digits: 1 },
+  postP99Ms: { head: "p99 of posts (ms)", digits: 2 },
   rssMb: { head: "memory (MiB)", digits: 0 },
   openFiles: { head: "open files", digits: 0 },
   walMb: { head: "log (MiB)", digits: 1 },

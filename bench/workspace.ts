@@ -25,12 +25,16 @@ export type Seeded = {
   incoming: { token: string; secret: string };
 };
 
-/** Makes a workspace in a new folder. */
+/** Makes a workspace with one team in a new folder. */
 export async function seedWorkspace(): Promise<Seeded> {
-  const dataDir = temporaryFolder();
+  return await seedTeam(temporaryFolder(), "Acme");
+}
+
+/** Adds a team to the data of the folder. */
+export async function seedTeam(dataDir: string, name: string): Promise<Seeded> {
   await using workspace = openWorkspace(dataDir);
   const { database } = workspace;
-  const { id: teamId, owner } = await workspace.team("Acme");
+  const { id: teamId, owner } = await workspace.team(name);
   const channel = await workspace.channel(owner, "builds");
   const author = await workspace.bot(teamId, "Build Bot", [channel]);
   const { token } = await workspace.token(author);
@@ -55,22 +59,22 @@ export async function addChannel({ dataDir, author }: Seeded, name: string): Pro
   return await workspace.channel(author, name);
 }
 
-/** Subscribes so many times to the new messages of the channels, or of all; returns the subscriptions' ids. */
+/** Subscribes each URL so many times to the new messages of the channels, or of all; returns the subscriptions' ids. */
 export async function subscribe(
   { dataDir, teamId }: Seeded,
-  url: string,
+  url: string | string[],
   { count = 1, channels }: { count?: number; channels?: ChannelRow[] } = {},
 ): Promise<string[]> {
   await using workspace = openWorkspace(dataDir);
   const parts = partsOf(dataDir, workspace.database);
   const input = {
     name: "receiver",
-    url,
     events: ["message.created"],
     channel_ids: channels?.map(({ id }) => id) ?? null,
   };
+  const urls = [url].flat().flatMap((each) => Array.from({ length: count }, () => each));
   const made = await Promise.all(
-    Array.from({ length: count }, () => createSubscription(parts, teamId, input, actor)),
+    urls.map((each) => createSubscription(parts, teamId, { ...input, url: each }, actor)),
   );
   return made.map(({ data }) => data.id);
 }

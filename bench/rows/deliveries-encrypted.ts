@@ -1,7 +1,7 @@
 import type { Benchmark } from "../benchmark.ts";
 import { deliver, jobsOfFullQueue, startEncryptedReceiver, trusting } from "../deliveries.ts";
 import { postPinned } from "../floor.ts";
-import { quickShared as concurrency } from "../../src/deliveries/places.ts";
+import { hostMost as concurrency } from "../../src/deliveries/places.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
 
 export default {

@@ -42,7 +42,7 @@ type Side = { parley: Parley; workspace: Seeded; arrivals: Arrivals; jobs: numbe
 async function deliverToHealthy({ parley, workspace, arrivals, jobs }: Side, scale: Scale): Promise<Figures> {
   const { seconds } = scale;
   const side = { parley, workspace, arrivals };
-  const spans = await spansToEach(healthy, side, { seconds, everyMs: messageEveryMs });
+  const { spans } = await spansToEach(healthy, side, { seconds, everyMs: messageEveryMs });
   const waiting = countRows(workspace.file, "jobs");
   if (jobs > 0 && waiting < jobs / 2)
     throw new Error(`only ${waiting} of ${jobs} jobs wait for the hanging endpoint`);
