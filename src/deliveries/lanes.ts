@@ -8,6 +8,9 @@ import { atOnceMax } from "./track-record.ts";
 /** How long a lane is left alone after a fault of our own, an unreadable file for one, in milliseconds. */
 const faultPauseMs = 1_000;
 
+/** After so long, in milliseconds, whatever else the server has to do comes before the next attempts begin. */
+const sliceMs = 4;
+
 /** The longest that a timer can be set for; a lane that is due later looks again then. */
 const timerMaxMs = 2 ** 31 - 1;
 
@@ -72,7 +75,12 @@ export class Lanes {
 
   // Never concurrent with itself for one pool: each lane that has its turn begins one attempt and lines up again.
   async #serveTurns(pool: Pool<Lane>): Promise<void> {
+    let since = performance.now();
     while (!this.#isStopped) {
+      if (performance.now() - since > sliceMs) {
+        await new Promise((resolve) => setImmediate(resolve));
+        since = performance.now();
+      }
       const lane = pool.shift() ?? this.#nextAfterGivingUp(pool);
       if (!lane) break;
       lane.isWaiting = false;
