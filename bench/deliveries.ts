@@ -15,30 +15,23 @@ export type Receiver = Child & {
   authority?: string;
 };
 
-/** Starts a receiver of plain requests. */
-export async function startReceiver(): Promise<Receiver> {
-  return await startChild(["bun", join(import.meta.dir, "receiver.ts")]);
+/** Starts a receiver of plain requests; by `atHosts` it is reached where it listens on every address. */
+export async function startReceiver(hostname: "127.0.0.1" | "0.0.0.0" = "127.0.0.1"): Promise<Receiver> {
+  return await startChild(["bun", join(import.meta.dir, "receiver.ts"), hostname]);
 }
 
-/** Starts one that can be reached by many hosts. */
-export async function startHangingReceiver(): Promise<Receiver> {
-  return await startChild(["bun", join(import.meta.dir, "receiver.ts"), "0.0.0.0"]);
+/** So many addresses of the receiver, each at a host of its own. The first is that of its first line. */
+export function atHosts({ firstLine }: Receiver, count: number): string[] {
+  return Array.from({ length: count }, (_, nth) =>
+    firstLine.replace("127.0.0.1", `127.0.${Math.floor(nth / 254)}.${(nth % 254) + 1}`),
+  );
 }
 
-/** So many addresses at it that hang, each at a host of its own: few requests go to one host at once. */
-export function hangingUrls({ firstLine }: Receiver, count: number): string[] {
-  const { port } = new URL(firstLine);
-  return Array.from({ length: count }, (_, nth) => {
-    const [high, low] = [nth >> 8, nth & 255];
-    return `http://127.1.${high}.${low}:${port}/hang`;
-  });
-}
-
-/** Starts a receiver of encrypted ones, with a certificate for its address. */
+/** Starts a receiver of encrypted ones on every address, with a certificate for the first two of `atHosts`. */
 export async function startEncryptedReceiver(): Promise<Receiver> {
   const folder = temporaryFolder();
   const authority = createAuthority(folder);
-  const pair = authority.issue("IP:127.0.0.1");
+  const pair = authority.issue("IP:127.0.0.1,IP:127.0.0.2");
   const files = {
     authority: join(folder, "authority.pem"),
     key: join(folder, "key.pem"),
@@ -52,7 +45,7 @@ export async function startEncryptedReceiver(): Promise<Receiver> {
   const child = await startChild([
     "bun",
     join(import.meta.dir, "receiver.ts"),
-    "127.0.0.1",
+    "0.0.0.0",
     files.key,
     files.cert,
   ]);

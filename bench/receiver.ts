@@ -14,7 +14,7 @@ const server = Bun.serve({
     return new Response();
   },
 });
-console.log(server.url.origin);
+console.log(server.url.origin.replace("0.0.0.0", "127.0.0.1"));
 
 // Makes the file a module for the compiler.
 export {};

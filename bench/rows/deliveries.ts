@@ -1,18 +1,21 @@
 import type { Benchmark } from "../benchmark.ts";
-import { deliver, jobsOfFullQueue, startReceiver } from "../deliveries.ts";
+import { atHosts, deliver, jobsOfFullQueue, startReceiver } from "../deliveries.ts";
 import { postPinned } from "../floor.ts";
-import { hostMost as concurrency } from "../../src/deliveries/places.ts";
+import { hostMost } from "../../src/deliveries/places.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
+
+const hosts = 2;
+const concurrency = hosts * hostMost;
 
 export default {
   row: 5,
   title: "Deliver from a full queue, settled and logged",
   method:
-    `A server starts on a full queue of 10 subscriptions, so that it has ${concurrency} requests under way, which is all that one host gets, and on one of ` +
-    "a single subscription. F3 is a loop of bare requests of the same kind to the same receiver, as many at once.",
+    `A server starts on a full queue of 10 subscriptions at ${hosts} hosts, so that it has ${concurrency} requests under way, and on ` +
+    "one of a single subscription. F3 is a loop of bare requests of the same kind to the same receiver, as many at once.",
   goals: [{ figure: "perSecond", of: "Parley", against: "F3", atLeast: 0.6 }],
   async start(scale, stack) {
-    const receiver = stack.use(await startReceiver());
+    const receiver = stack.use(await startReceiver("0.0.0.0"));
     const many = await seedWorkspace();
     const one = await seedWorkspace();
     const size = jobsOfFullQueue(scale);
@@ -20,7 +23,7 @@ export default {
       workspace: many,
       receiver,
       size,
-      subscriptionIds: await subscribe(many, receiver.firstLine, { count: 10 }),
+      subscriptionIds: await subscribe(many, atHosts(receiver, hosts), { count: 10 / hosts }),
     };
     const toOne = {
       workspace: one,

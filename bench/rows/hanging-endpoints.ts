@@ -1,6 +1,6 @@
 import { receiveArrivals, spansToEach } from "../arrivals.ts";
 import type { Benchmark, Figures } from "../benchmark.ts";
-import { hangingUrls, startHangingReceiver } from "../deliveries.ts";
+import { atHosts, startReceiver } from "../deliveries.ts";
 import { startParley } from "../parley.ts";
 import { figuresOf } from "../spans.ts";
 import { fillJobs } from "../tables.ts";
@@ -24,7 +24,7 @@ export default {
   async start(scale, stack) {
     const seconds = scale.isJudged ? fullSeconds : scale.seconds;
     const arrivals = stack.use(receiveArrivals());
-    const receiver = stack.use(await startHangingReceiver());
+    const receiver = stack.use(await startReceiver("0.0.0.0"));
     const measured = async (count: number): Promise<Figures> => {
       const workspace = await seedWorkspace();
       for (const name of healthy) {
@@ -32,7 +32,8 @@ export default {
       }
       if (count > 0) {
         const elsewhere = await addChannel(workspace, "elsewhere");
-        const hanging = await subscribe(workspace, hangingUrls(receiver, count), { channels: [elsewhere] });
+        const urls = atHosts(receiver, count).map((url) => `${url}/hang`);
+        const hanging = await subscribe(workspace, urls, { channels: [elsewhere] });
         fillJobs(workspace, hanging, count * jobsEach);
       }
       await using parley = await startParley(workspace.dataDir, {

@@ -1,6 +1,6 @@
 import { postMessage, receiveArrivals, spansToEach } from "../arrivals.ts";
 import type { Benchmark, Figures } from "../benchmark.ts";
-import { hangingUrls, startHangingReceiver } from "../deliveries.ts";
+import { atHosts, startReceiver } from "../deliveries.ts";
 import { type Parley, startParley } from "../parley.ts";
 import { figuresOf } from "../spans.ts";
 import { seedTeam, type Seeded, seedWorkspace, subscribe } from "../workspace.ts";
@@ -25,7 +25,7 @@ export default {
   async start(scale, stack) {
     const seconds = scale.isJudged ? fullSeconds : scale.seconds;
     const arrivals = stack.use(receiveArrivals());
-    const receiver = stack.use(await startHangingReceiver());
+    const receiver = stack.use(await startReceiver("0.0.0.0"));
     const measured = async (count: number): Promise<Figures> => {
       const workspace = await seedWorkspace();
       await subscribe(
@@ -33,7 +33,10 @@ export default {
         healthy.map((name) => arrivals.url(name)),
       );
       const other = await seedTeam(workspace.dataDir, "Globex");
-      if (count > 0) await subscribe(other, hangingUrls(receiver, count));
+      await subscribe(
+        other,
+        atHosts(receiver, count).map((url) => `${url}/hang`),
+      );
       await using parley = await startParley(workspace.dataDir, {
         WEBHOOKS_DISABLE_AFTER: "1000000000",
         WEBHOOKS_BACKOFF_BASE: "0.1",
