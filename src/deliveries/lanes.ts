@@ -9,10 +9,13 @@ import { atOnceMax } from "./track-record.ts";
 const faultPauseMs = 1_000;
 
 /**
- * After so long, in milliseconds, whatever else the server has to do comes before more attempts to new or slow receivers
- * begin. Those to quick ones begin at once: broken up, their outcomes would share fewer commits.
+ * After so many milliseconds of beginning attempts to new or slow receivers, whatever else the server has to do comes
+ * first: three times as long, which spreads out their ends too, since those that hang end when their time is over. Those to
+ * quick receivers begin at once: broken up, their outcomes would share fewer commits.
  */
 const sliceMs = 4;
+const restFactor = 3;
+const restMaxMs = 50;
 
 /** The longest that a timer can be set for; a lane that is due later looks again then. */
 const timerMaxMs = 2 ** 31 - 1;
@@ -80,9 +83,11 @@ export class Lanes {
   async #serveTurns(pool: Pool<Lane>): Promise<void> {
     let since = performance.now();
     while (!this.#isStopped) {
-      if (pool !== this.#lanes.pools.quick && performance.now() - since > sliceMs) {
-        await new Promise((resolve) => setImmediate(resolve));
+      const tookMs = performance.now() - since;
+      if (pool !== this.#lanes.pools.quick && tookMs > sliceMs) {
+        await this.#queue.rest(Math.min(tookMs * restFactor, restMaxMs));
         since = performance.now();
+        continue;
       }
       const lane = pool.shift() ?? this.#nextAfterGivingUp(pool);
       if (!lane) break;

@@ -13,6 +13,8 @@ export type Ended =
 export type Queue = {
   /** The time by which jobs are due, in milliseconds since 1970. */
   now(): number;
+  /** Leaves the program to others for so many milliseconds. */
+  rest(ms: number): Promise<void>;
   /** The subscription's jobs in the order in which they are due, those under way included; none while it is disabled. */
   nextJobs(subscriptionId: string, limit: number): Promise<Job[]>;
   /** What is on record of the subscription; undefined when there is no such subscription. */

@@ -64,6 +64,7 @@ export class Worker {
     this.#lanes = new Lanes(
       {
         now: () => this.#clock.now(),
+        rest: (ms) => Bun.sleep(ms),
         nextJobs,
         standing: (subscriptionId) => selectStanding(this.#database.read, subscriptionId),
         work: (job, countFailure) => this.#work(job, countFailure),

@@ -41,6 +41,28 @@ describe("turns", () => {
   });
 });
 
+describe("the beginnings of many attempts", () => {
+  test("leave the program to others in between, where the receivers are not known to be quick", async () => {
+    const all = names(40);
+    const queue = new MemoryQueue();
+    queue.onLook = () => Bun.sleepSync(1);
+    for (const name of all) queue.add(name);
+    queue.lanes.wake(all);
+    await settled();
+    expect(queue.rests).toBeWithin(4, 41);
+    expect(new Set(queue.begun)).toEqual(new Set(all));
+
+    for (const name of all) queue.end(name);
+    await settled();
+    queue.rests = 0;
+    for (const name of all) queue.add(name);
+    queue.lanes.wake(all);
+    await settled();
+    expect([queue.rests, queue.underWay.size]).toEqual([0, 40]);
+    await queue.lanes.stop(0);
+  });
+});
+
 describe("a subscription's share", () => {
   test("is 20 attempts at once while it is alone", async () => {
     const queue = new MemoryQueue();

@@ -29,6 +29,8 @@ export class MemoryQueue implements Queue {
   readonly hosts = new Map<string, string>();
   /** How often each subscription's jobs were asked for. */
   readonly asked = new Map<string, number>();
+  /** How often the lanes have rested. */
+  rests = 0;
   /** Called in the middle of a look at the queue, when what it will find is settled already. */
   onLook: (subscription: string) => void = () => {};
   readonly lanes: Lanes;
@@ -41,6 +43,12 @@ export class MemoryQueue implements Queue {
 
   now(): number {
     return Date.now();
+  }
+
+  /** Until others have had their turn, however long it should be. */
+  async rest(_ms: number): Promise<void> {
+    this.rests++;
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   standing(subscription: string) {

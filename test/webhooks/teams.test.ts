@@ -17,7 +17,13 @@ async function subscribe(
   receivers: Receiver[],
   count: number,
 ): Promise<void> {
-  const parts = { database, vault, guard: { blockPrivate: false }, log: createLog("silent") };
+  const parts = {
+    database,
+    vault,
+    guard: { blockPrivate: false },
+    log: createLog("silent"),
+    maxSubscriptions: 1_000,
+  };
   const urls = receivers.flatMap(({ url }) => Array.from({ length: count }, () => url));
   await Promise.all(
     urls.map((url) =>
