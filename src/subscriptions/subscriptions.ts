@@ -4,11 +4,12 @@ import type { Database, Reading, Writing } from "../database/open.ts";
 import { listLatestAttempts } from "../deliveries/attempts.ts";
 import type { AddressGuard } from "../deliveries/address-guard.ts";
 import { selectLastEventSeq } from "../events/store.ts";
-import { DomainError, type FieldErrors, invalid, notFound } from "../errors.ts";
+import { DomainError, type FieldErrors, forbidden, invalid, notFound } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { isUuid } from "../text.ts";
 import { newSecret } from "../tokens/secret-text.ts";
+import { selectActor } from "../users/store.ts";
 import { checkOf } from "../validation.ts";
 import { listedSubscription, subscriptionResource } from "./resource.ts";
 import {
@@ -40,7 +41,7 @@ const attemptsShown = 20;
  * vetted before anything is written, which may take a name look-up. `maxSubscriptions` is how many a team may have.
  * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable or the team has as many as it may,
  *   on `channel_ids.N` for a channel of another team, or one that the creator may not see where deliveries go by that;
- *   `key_missing` when the secret cannot be kept.
+ *   `forbidden` when the creator was deactivated meanwhile; `key_missing` when the secret cannot be kept.
  */
 export async function createSubscription(
   {
@@ -72,6 +73,7 @@ export async function createSubscription(
   const secret = newSecret("whsec_");
   const eventTypes = [...new Set(events)];
   const row = await database.write(async (tx) => {
+    refuseGone(tx, teamId, actor);
     if (hasSubscriptions(tx, teamId, maxSubscriptions)) throw invalid({ url: [atLimit(maxSubscriptions)] });
     const made: SubscriptionRow = {
       id,
@@ -97,6 +99,12 @@ export async function createSubscription(
     return made;
   });
   return { data: subscriptionResource(row), secret };
+}
+
+/** The look-up of a name takes seconds: whoever was deactivated meanwhile has had their subscriptions disabled already. */
+function refuseGone(tx: Writing, teamId: string, actor: string): void {
+  const user = selectActor(tx, teamId, actor);
+  if (user && user.deactivatedAt !== null) throw forbidden(`${user.name} is deactivated.`);
 }
 
 function atLimit(maxSubscriptions: number): string {
