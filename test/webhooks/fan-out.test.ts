@@ -10,6 +10,7 @@ import { run, runJson } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { hang, startReceiver } from "../support/receiver.ts";
 import { actor } from "../support/workspace.ts";
+import { startCreatorStage } from "./creator-stage.ts";
 import { type Numbered, requestsFor, subscribeOften, textsFor } from "./many-subscriptions.ts";
 import { startWebhookStage, type WebhookStage } from "./webhook-stage.ts";
 
@@ -212,4 +213,21 @@ describe("while an event is still being queued", () => {
     await allDelivered(stage);
     expect(requestsFor(receiver, told)).toEqual(once(told));
   });
+});
+
+test("an event that hundreds want is queued for those alone whose creators may see its channel, where that is set", async () => {
+  await using stage = await startCreatorStage();
+  const { webhooks } = stage;
+  await using receiver = startReceiver();
+  const secret = await webhooks.channel("private");
+  const [inside, outside] = [await stage.creator("member"), await stage.creator("bot")];
+  await webhooks.workspace.join(secret, inside);
+  const ofCommands = await subscribeOften(webhooks, receiver, 150);
+  const ofMember = await stage.subscribe(inside, receiver);
+  const ofBot = await stage.subscribe(outside, receiver);
+  for (const made of [ofMember, ofBot]) await webhooks.disable(made);
+  await webhooks.post(secret, "hush");
+  await until("it is queued", () => count(webhooks, "fan_outs") === 0);
+  expect([webhooks.queued(ofMember), webhooks.queued(ofBot)]).toEqual([1, 0]);
+  await until("the others have it", () => receiver.requests.length === ofCommands.length);
 });
