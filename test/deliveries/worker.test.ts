@@ -62,6 +62,7 @@ test("an attempt that cannot be written down for the moment is not made again: i
   await using stage = await startWorker(receiver);
   const { database } = stage;
   using other = new SqliteFile(stage.path);
+  other.run("PRAGMA busy_timeout = 5000");
   other.run("CREATE TRIGGER no_room BEFORE INSERT ON attempts BEGIN SELECT raise(ABORT, 'no room'); END");
   await stage.post("hello");
   await until("the outcome cannot be written", () => stage.count("delivery.held_up") > 0);

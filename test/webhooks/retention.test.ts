@@ -131,6 +131,7 @@ describe("when the server starts", () => {
     tables.multiply(300);
     tables.age(31);
     using file = new SqliteFile(join(stage.dataDir, "parley.db"));
+    file.run("PRAGMA busy_timeout = 5000");
     file.run("UPDATE attempts SET created_at = ? WHERE seq <= 250", [Date.now() + 365 * dayMs]);
     expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 50 });
     expect(tables.count()).toEqual({ attempts: 250, events: 1, jobs: 0 });
@@ -195,6 +196,7 @@ describe("when the server starts", () => {
     await stage.drained(listener.subscription);
     // The log's place says that the one of the past came last.
     using file = new SqliteFile(join(stage.dataDir, "parley.db"));
+    file.run("PRAGMA busy_timeout = 5000");
     file.run("UPDATE attempts SET seq = 1000 WHERE id = ?", [past?.id ?? ""]);
     await restartAndSweep(stage, "30");
     const { deliveries } = await stage.shown(listener.subscription);

@@ -41,6 +41,7 @@ describe("a subscription that no user made", () => {
     const subscription = await stage.subscribe(user, receiver);
     {
       using file = new SqliteFile(join(webhooks.dataDir, "parley.db"));
+      file.run("PRAGMA busy_timeout = 5000");
       file.run("UPDATE subscriptions SET created_by = NULL WHERE id = ?", [subscription.id]);
     }
     for (const [name, channel] of Object.entries(all)) await webhooks.post(channel, name);
