@@ -10,10 +10,14 @@ const faultPauseMs = 1_000;
 
 /**
  * After so many milliseconds of beginning attempts to new or slow receivers, whatever else the server has to do comes
- * first: three times as long, which spreads out their ends too, since those that hang end when their time is over. Those to
- * quick receivers begin at once: broken up, their outcomes would share fewer commits.
+ * first. Those to quick receivers begin at once: broken up, their outcomes would share fewer commits.
  */
 const sliceMs = 4;
+
+/**
+ * Slow receivers then wait for so many times as long, up to a limit: those that hang end when their time is over, so that
+ * what begins together would end together.
+ */
 const restFactor = 3;
 const restMaxMs = 50;
 
@@ -81,11 +85,12 @@ export class Lanes {
 
   // Never concurrent with itself for one pool: each lane that has its turn begins one attempt and lines up again.
   async #serveTurns(pool: Pool<Lane>): Promise<void> {
+    const { quick, slow } = this.#lanes.pools;
     let since = performance.now();
     while (!this.#isStopped) {
       const tookMs = performance.now() - since;
-      if (pool !== this.#lanes.pools.quick && tookMs > sliceMs) {
-        await this.#queue.rest(Math.min(tookMs * restFactor, restMaxMs));
+      if (pool !== quick && tookMs > sliceMs) {
+        await this.#queue.rest(pool === slow ? Math.min(tookMs * restFactor, restMaxMs) : 0);
         since = performance.now();
         continue;
       }

@@ -13,7 +13,7 @@ export type Ended =
 export type Queue = {
   /** The time by which jobs are due, in milliseconds since 1970. */
   now(): number;
-  /** Leaves the program to others for so many milliseconds. */
+  /** Leaves the program to others: for one turn of the event loop at least, and for so many milliseconds. */
   rest(ms: number): Promise<void>;
   /** The subscription's jobs in the order in which they are due, those under way included; none while it is disabled. */
   nextJobs(subscriptionId: string, limit: number): Promise<Job[]>;

@@ -42,23 +42,32 @@ describe("turns", () => {
 });
 
 describe("the beginnings of many attempts", () => {
-  test("leave the program to others in between, where the receivers are not known to be quick", async () => {
+  test("leave the program to others in between, and for longer where the receivers are slow, but not where they are quick", async () => {
     const all = names(40);
     const queue = new MemoryQueue();
     queue.onLook = () => Bun.sleepSync(1);
     for (const name of all) queue.add(name);
     queue.lanes.wake(all);
     await settled();
-    expect(queue.rests).toBeWithin(4, 41);
+    expect(queue.rests.length).toBeWithin(4, 41);
+    expect(Math.max(...queue.rests)).toBe(0);
     expect(new Set(queue.begun)).toEqual(new Set(all));
 
     for (const name of all) queue.end(name);
     await settled();
-    queue.rests = 0;
+    queue.rests = [];
     for (const name of all) queue.add(name);
     queue.lanes.wake(all);
     await settled();
-    expect([queue.rests, queue.underWay.size]).toEqual([0, 40]);
+    expect([queue.rests, queue.underWay.size]).toEqual([[], 40]);
+
+    for (const name of all) queue.end(name, { durationMs: 5_000 });
+    await settled();
+    for (const name of all) queue.add(name);
+    queue.lanes.wake(all);
+    await settled();
+    expect(Math.min(...queue.rests)).toBeWithin(12, 51);
+    expect(queue.underWay.size).toBe(40);
     await queue.lanes.stop(0);
   });
 });

@@ -29,8 +29,8 @@ export class MemoryQueue implements Queue {
   readonly hosts = new Map<string, string>();
   /** How often each subscription's jobs were asked for. */
   readonly asked = new Map<string, number>();
-  /** How often the lanes have rested. */
-  rests = 0;
+  /** For how long the lanes have rested each time, in milliseconds. */
+  rests: number[] = [];
   /** Called in the middle of a look at the queue, when what it will find is settled already. */
   onLook: (subscription: string) => void = () => {};
   readonly lanes: Lanes;
@@ -46,8 +46,8 @@ export class MemoryQueue implements Queue {
   }
 
   /** Until others have had their turn, however long it should be. */
-  async rest(_ms: number): Promise<void> {
-    this.rests++;
+  async rest(ms: number): Promise<void> {
+    this.rests.push(ms);
     await new Promise((resolve) => setImmediate(resolve));
   }
 
