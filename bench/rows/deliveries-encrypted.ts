@@ -1,10 +1,10 @@
 import type { Benchmark } from "../benchmark.ts";
 import { atHosts, deliver, jobsOfFullQueue, startEncryptedReceiver, trusting } from "../deliveries.ts";
 import { postPinned } from "../floor.ts";
-import { hostMost } from "../../src/deliveries/places.ts";
+import { quickShared as concurrency } from "../../src/deliveries/places.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
 
-const hosts = 2;
+const hosts = 5;
 
 export default {
   row: 6,
@@ -18,7 +18,7 @@ export default {
     const workspace = await seedWorkspace();
     const subscriptionIds = await subscribe(workspace, atHosts(receiver, hosts), { count: 10 / hosts });
     const size = jobsOfFullQueue(scale);
-    const pinned = { concurrency: hosts * hostMost, seconds: scale.seconds, env: trusting(receiver) };
+    const pinned = { concurrency, seconds: scale.seconds, env: trusting(receiver) };
     return {
       Parley: () => deliver({ workspace, receiver, subscriptionIds, size }, scale),
       "F3, keep-alive": () => postPinned(receiver.firstLine, { ...pinned, keepsAlive: true }),

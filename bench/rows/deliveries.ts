@@ -1,11 +1,10 @@
 import type { Benchmark } from "../benchmark.ts";
 import { atHosts, deliver, jobsOfFullQueue, startReceiver } from "../deliveries.ts";
 import { postPinned } from "../floor.ts";
-import { hostMost } from "../../src/deliveries/places.ts";
+import { quickShared as concurrency } from "../../src/deliveries/places.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
 
-const hosts = 2;
-const concurrency = hosts * hostMost;
+const hosts = 5;
 
 export default {
   row: 5,

@@ -64,15 +64,15 @@ export class Lanes {
     clearTimeout(timer);
   }
 
+  /** Has the lane wait for its turn, where it may have something to do. */
   #line(lane: Lane): void {
-    if (lane.isResting) return;
-    this.#rouse(lane);
+    if (lane.isResting || lane.isWaitingForHost) return;
+    this.#lanes.rouse(lane);
     if (lane.isInTurn) lane.isWoken = true;
-    else if (!lane.isWaiting) {
-      lane.isWaiting = true;
-      lane.pool.push(lane);
-    }
+    else lane.turn ??= lane.pool.push(lane);
   }
+
+  readonly #serveLater = (): void => this.#serve();
 
   #serve(): void {
     const { quick, new: fresh, slow } = this.#lanes.pools;
@@ -96,45 +96,86 @@ export class Lanes {
       }
       const lane = pool.shift() ?? this.#nextAfterGivingUp(pool);
       if (!lane) break;
-      lane.isWaiting = false;
-      if (lane.pool === pool) {
-        if (mayBegin(lane)) await this.#turnOf(lane);
-      } else {
-        this.#line(lane);
-        this.#serve();
-      }
+      lane.turn = undefined;
+      const turn = this.#mayBegin(lane) ? this.#turnOf(lane) : undefined;
+      // Mostly it has begun already, and to wait for nothing costs half a microsecond.
+      if (turn) await turn;
     }
     pool.isServing = false;
   }
 
+  /** Whether the lane, whose turn it is, may begin an attempt. Where only its host is full, it waits for that. */
+  #mayBegin(lane: Lane): boolean {
+    const { hosts } = this.#lanes;
+    if (!this.#mayHaveMore(lane)) {
+      if (lane.hasHostPlace) this.#endAtHost(lane);
+      lane.hasHostPlace = false;
+      return false;
+    }
+    if (lane.hasHostPlace || !hosts.isFull(lane)) return true;
+    lane.pool.rest(lane);
+    lane.isWaitingForHost = true;
+    hosts.wait(lane);
+    return false;
+  }
+
+  /** Whether the lane may have an attempt more, as far as its record and its pool go. */
+  #mayHaveMore(lane: Lane): boolean {
+    const { inFlight, record, ready, pool, isResting } = lane;
+    if (isResting) return false;
+    if (inFlight.size === 0) return true;
+    const mayHaveMore = inFlight.size < record.atOnce && this.#lanes.findRoom(lane, this.#serveLater);
+    // What it has may be among the slow by now: unless it is known to have more to send, it keeps no places from others.
+    if (!mayHaveMore && (ready.length === 0 || inFlight.size >= record.atOnce)) pool.rest(lane);
+    return mayHaveMore;
+  }
+
   /** The lane whose turn it is once slow attempts have given their places back. */
   #nextAfterGivingUp(pool: Pool<Lane>): Lane | undefined {
-    const { slow } = this.#lanes.pools;
-    if (pool === slow || !pool.isAsked) return undefined;
-    pool.giveUpSlow(slow, performance.now(), () => this.#serve());
+    if (!pool.isAsked) return undefined;
+    this.#lanes.giveUpSlow(pool, this.#serveLater);
     return pool.shift();
   }
 
-  /** Has those begin that wait for the host, as far as it has room. Where others come first in a pool, they wait there. */
+  /**
+   * Has those begin that wait for the host, as far as it has room. Where others come first in a pool, the place at the host
+   * is held until they have had their turns: whoever lost one for want of the other might never have both.
+   */
   #serveHost(host: string): void {
     const { hosts } = this.#lanes;
     while (!this.#isStopped) {
-      const line = hosts.next(host);
-      if (!line) break;
-      const lane = line.pool.shiftFromHost(line);
-      if (!lane) continue;
-      lane.isWaiting = false;
-      if (lane.pool !== line.pool) this.#line(lane);
-      else if (mayBegin(lane)) void this.#turnOf(lane);
+      const lane = hosts.next(host);
+      if (!lane) break;
+      lane.isWaitingForHost = false;
+      if (lane.isResting) continue;
+      this.#lanes.rouse(lane);
+      if (!this.#mayHaveMore(lane)) continue;
+      if (lane.pool.isNext(lane.teamId)) void this.#turnOf(lane);
+      else {
+        hosts.begin(lane);
+        lane.hasHostPlace = true;
+        lane.turn = lane.pool.push(lane);
+      }
     }
   }
 
   /** Begins an attempt, with places that are taken up before anything is waited for, or gives them back. */
-  async #turnOf(lane: Lane): Promise<void> {
-    const { teamId, pool } = lane;
-    const attempt: UnderWay<Lane> = { teamId, pool, beganAt: performance.now() };
+  #turnOf(lane: Lane): Promise<void> | undefined {
+    const { teamId, pool, record } = lane;
+    const beganAt = performance.now();
+    const attempt: UnderWay<Lane> = { teamId, pool, beganAt };
     pool.add(attempt);
-    this.#lanes.hosts.begin(lane);
+    if (!lane.hasHostPlace) this.#lanes.hosts.begin(lane);
+    lane.hasHostPlace = false;
+    const job = record.waitMs(beganAt) === 0 ? lane.ready.shift() : undefined;
+    if (!job) return this.#lookFor(lane, attempt);
+    this.#begin(lane, job, attempt);
+    this.#line(lane);
+    return undefined;
+  }
+
+  /** Looks for something to begin with the attempt's places. */
+  async #lookFor(lane: Lane, attempt: UnderWay<Lane>): Promise<void> {
     lane.isInTurn = true;
     const job = await this.#jobOf(lane);
     lane.isInTurn = false;
@@ -148,6 +189,10 @@ export class Lanes {
 
   #giveBack(lane: Lane, attempt: UnderWay<Lane>): void {
     attempt.pool.remove(attempt);
+    this.#endAtHost(lane);
+  }
+
+  #endAtHost(lane: Lane): void {
     this.#lanes.hosts.end(lane);
     this.#serveHost(lane.host);
   }
@@ -165,10 +210,13 @@ export class Lanes {
   }
 
   /** How long the lane's next attempt has to wait. The streak that it waits for may have been ended by hand. */
-  #paceOf({ record, subscriptionId }: Lane): number {
+  #paceOf(lane: Lane): number {
+    const { record, subscriptionId } = lane;
     const waitMs = record.waitMs(performance.now());
     if (waitMs === 0 || (this.#queue.standing(subscriptionId)?.failures ?? 0) > 0) return waitMs;
     record.forgive();
+    // What was fetched ahead may have others before it by now: enabling puts all that waits in order.
+    lane.ready = [];
     return 0;
   }
 
@@ -185,6 +233,7 @@ export class Lanes {
     const [later] = free;
     if (later) this.#sleep(lane, later.dueAt - now);
     else if (lane.inFlight.size === 0) this.#close(lane);
+    else lane.pool.rest(lane);
     return undefined;
   }
 
@@ -233,35 +282,15 @@ export class Lanes {
     this.#underWay.add(work);
   }
 
-  /** Keeps what the attempt has shown of the receiver. */
   #note(lane: Lane, ended: Ended | undefined): void {
-    if (ended === undefined) return;
-    if (ended.kind === "own_fault") return this.#pause(lane);
-    const { record } = lane;
-    const now = performance.now();
-    record.ended(ended, now);
-    if (ended.kind === "succeeded") record.succeeded();
-    else if (ended.isCounted) record.failed(ended.failures, now);
-    lane.pool.rest(lane);
-    lane.pool = this.#lanes.pools[record.speed];
-  }
-
-  #rouse(lane: Lane): void {
-    clearTimeout(lane.timer);
-    lane.timer = undefined;
-    lane.pool.rouse(lane, lane.record.atOnce > 1);
+    if (ended?.kind === "own_fault") this.#pause(lane);
+    else if (ended) this.#lanes.note(lane, ended);
   }
 
   #close(lane: Lane): void {
     clearTimeout(lane.timer);
-    if (lane.isWaiting || lane.isWoken) return;
+    if (lane.turn || lane.isWaitingForHost || lane.isWoken) return;
     lane.pool.rest(lane);
     this.#lanes.close(lane);
   }
-}
-
-function mayBegin({ inFlight, record, pool, teamId, isResting }: Lane): boolean {
-  if (isResting) return false;
-  const most = Math.min(record.atOnce, pool.share(teamId, atOnceMax));
-  return inFlight.size === 0 || (inFlight.size < most && pool.hasRoomForMore(teamId));
 }

@@ -1,8 +1,9 @@
+import type { Link } from "./chain.ts";
 import { Hosts, hostOf } from "./hosts.ts";
 import type { Places } from "./places.ts";
-import { type Line, Pool } from "./pool.ts";
-import type { Job, Queue } from "./queue.ts";
-import { type Speed, TrackRecord } from "./track-record.ts";
+import { Pool } from "./pool.ts";
+import type { Ended, Job, Queue } from "./queue.ts";
+import { atOnceMax, type Speed, TrackRecord } from "./track-record.ts";
 
 /** A subscription that has work. */
 export type Lane = {
@@ -17,8 +18,11 @@ export type Lane = {
   inFlight: Set<number>;
   /** Jobs that are due, fetched ahead in the order of the queue. */
   ready: Job[];
-  /** For its turn in the pool, or for a place at its host. */
-  isWaiting: boolean;
+  /** Its place among those that wait for their turns in its pool. */
+  turn: Link<Lane> | undefined;
+  isWaitingForHost: boolean;
+  /** A place at its host is held for it until it has its turn in the pool. */
+  hasHostPlace: boolean;
   /** It has its turn, and looks for a job. */
   isInTurn: boolean;
   /** It was woken while it had its turn, so that it waits for another. */
@@ -28,9 +32,12 @@ export type Lane = {
   timer: Timer | undefined;
 };
 
+/** How an attempt ended that tells of its receiver. */
+type Shown = Exclude<Ended, { kind: "own_fault" }>;
+
 /** The lanes of the subscriptions that have work, and what is known of those that had some lately. */
 export class OpenLanes {
-  readonly hosts = new Hosts<Line<Lane>>();
+  readonly hosts = new Hosts<Lane>();
   readonly pools: Record<Speed, Pool<Lane>>;
   readonly #queue: Pick<Queue, "standing">;
   readonly #backoffBaseMs: number;
@@ -42,9 +49,9 @@ export class OpenLanes {
     this.#queue = queue;
     this.#backoffBaseMs = backoffBaseMs;
     this.pools = {
-      quick: new Pool(places.quick, this.hosts),
-      new: new Pool(places.new, this.hosts),
-      slow: new Pool(places.slow, this.hosts),
+      quick: new Pool(places.quick),
+      new: new Pool(places.new),
+      slow: new Pool(places.slow),
     };
   }
 
@@ -76,6 +83,41 @@ export class OpenLanes {
     }
   }
 
+  /** Whether the pool has room for another attempt of a lane that has some under way, once the slow have left it. */
+  findRoom(lane: Lane, later: () => void): boolean {
+    if (hasRoomFor(lane)) return true;
+    this.giveUpSlow(lane.pool, later);
+    return hasRoomFor(lane);
+  }
+
+  /** Has the attempts in the pool that turn out slow give their places up; `later` is called when more of them may. */
+  giveUpSlow(pool: Pool<Lane>, later: () => void): void {
+    const { slow } = this.pools;
+    if (pool !== slow) pool.giveUpSlow(slow, performance.now(), later);
+  }
+
+  /** Has the lane ask for its share. */
+  rouse(lane: Lane): void {
+    if (lane.timer !== undefined) clearTimeout(lane.timer);
+    lane.timer = undefined;
+    lane.pool.rouse(lane, lane.record.atOnce > 1);
+  }
+
+  /** Keeps what an attempt has shown of the receiver. A lane whose receiver has become quick leaves those that hang. */
+  note(lane: Lane, ended: Shown): void {
+    const { record } = lane;
+    const now = performance.now();
+    record.ended(ended, now);
+    if (ended.kind === "succeeded") record.succeeded();
+    else if (ended.isCounted) record.failed(ended.failures, now);
+    const pool = this.pools[record.speed];
+    if (lane.pool === pool) return;
+    lane.pool.rest(lane);
+    if (lane.turn) lane.pool.leave(lane.turn);
+    lane.turn = undefined;
+    lane.pool = pool;
+  }
+
   /** A receiver that was doing well before the server started is taken to do so still. */
   #new(subscriptionId: string): Lane | undefined {
     const standing = this.#queue.standing(subscriptionId);
@@ -90,11 +132,17 @@ export class OpenLanes {
       pool: this.pools[speed],
       inFlight: new Set(),
       ready: [],
-      isWaiting: false,
+      turn: undefined,
+      isWaitingForHost: false,
+      hasHostPlace: false,
       isInTurn: false,
       isWoken: false,
       isResting: false,
       timer: undefined,
     };
   }
+}
+
+function hasRoomFor({ inFlight, pool, teamId }: Lane): boolean {
+  return inFlight.size < pool.share(teamId, atOnceMax) && pool.hasRoomForMore(teamId);
 }

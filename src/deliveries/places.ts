@@ -10,6 +10,9 @@ const fresh = 256;
 /** To those that were slow last time: an endpoint that hangs holds its place for as long as `WEBHOOKS_TIMEOUT` says. */
 const slow = 1_024;
 
+/** How many of the quick ones the subscriptions of a team share that have one under way already. */
+export const quickShared = quick / 2;
+
 /** How many requests may be under way at once to one host. */
 export const hostMost = 60;
 

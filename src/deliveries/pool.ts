@@ -1,25 +1,12 @@
 import { Chain, type Link } from "./chain.ts";
-import type { Caller, Hosts } from "./hosts.ts";
 import { teamMost } from "./places.ts";
 import { Turns } from "./turns.ts";
 
 /** Where others wait for a place, an attempt under way gives its own back after so long, in milliseconds. */
 const tenureMs = 100;
 
-/** The lanes of one team to one host that are in a pool. Where the host is full they wait for it together. */
-export type Line<Lane extends Caller> = Caller & {
-  pool: Pool<Lane>;
-  /** Those that wait for their turns. */
-  waiting: Chain<Lane>;
-  isAtHost: boolean;
-  /** The lanes that ask for a share: those with work that do not wait for a time to come. */
-  awake: Set<Lane>;
-  /** Those of them that may have more than one attempt under way. */
-  wide: Set<Lane>;
-};
-
 /** An attempt under way. */
-export type UnderWay<Lane extends Caller> = {
+export type UnderWay<Lane extends { teamId: string }> = {
   teamId: string;
   /** Whose place it takes up; one that goes on gives back the place that it began in. */
   pool: Pool<Lane>;
@@ -29,70 +16,55 @@ export type UnderWay<Lane extends Caller> = {
   tenure?: Link<UnderWay<Lane>> | undefined;
 };
 
-/** How many lanes of a team ask for a share, those left out that wait for their host. */
-type Asking = { awake: number; wide: number };
+/** The lanes of a team that ask for a share: those with work that wait neither for a time to come nor for their host. */
+type Asking<Lane> = {
+  awake: Set<Lane>;
+  /** Those of them that may have more than one attempt under way. */
+  wide: Set<Lane>;
+};
 
 /**
  * How many attempts of receivers of one speed may be under way at once, how many of each team, and whose turn it is next.
  * A team never has so many that none is left for another.
  */
-export class Pool<Lane extends Caller> {
-  /** The lines in which lanes wait, but for those at their host. */
-  readonly #turns = new Turns<Line<Lane>>();
-  /** By team and host. */
-  readonly #lines = new Map<string, Line<Lane>>();
-  readonly #hosts: Hosts<Line<Lane>>;
-  readonly #asking = new Map<string, Asking>();
+export class Pool<Lane extends { teamId: string }> {
+  readonly #turns = new Turns<Lane>();
+  readonly #asking = new Map<string, Asking<Lane>>();
   isServing = false;
   readonly #places: number;
   #underWay = 0;
-  /** Those that have not been asked yet to give their place back, in the order in which they began. */
+  /** In the order in which they began. */
   readonly #tenures = new Chain<UnderWay<Lane>>();
   #timer: Timer | undefined;
 
-  constructor(places: number, hosts: Hosts<Line<Lane>>) {
+  constructor(places: number) {
     this.#places = Math.max(1, places);
-    this.#hosts = hosts;
   }
 
-  /** Whether a lane waits for its turn, and not for its host. */
+  /** Whether a lane waits for its turn. */
   get isAsked(): boolean {
     return this.#turns.length > 0;
   }
 
-  /** Has the lane wait for its turn. */
-  push(lane: Lane): void {
-    const line = this.#lineOf(lane);
-    if (!line.waiting.first && !line.isAtHost) this.#turns.push(line);
-    line.waiting.push(lane);
+  /** Has the lane wait for its turn. Returns its place, by which `leave` takes it out. */
+  push(lane: Lane): Link<Lane> {
+    return this.#turns.push(lane);
   }
 
-  /**
-   * Takes out the lane whose turn it is. Undefined when none waits but for its host, or none of a team that may have
-   * another place.
-   */
+  /** Takes out a lane that waits for its turn. */
+  leave(turn: Link<Lane>): void {
+    this.#turns.remove(turn);
+  }
+
+  /** Takes out the lane whose turn it is. Undefined when none waits of a team that may have another place. */
   shift(): Lane | undefined {
-    while (this.#canServe) {
-      const line = this.#turns.shift();
-      if (!line) break;
-      if (!this.#hosts.isFull(line.host)) return this.#shiftOf(line);
-      this.#count(line, -1);
-      line.isAtHost = true;
-      this.#hosts.wait(line);
-    }
-    return undefined;
+    return this.#canServe ? this.#turns.shift() : undefined;
   }
 
-  /**
-   * Ends the waiting of a line for its host. Takes out the lane whose turn it is, undefined where others come first in the
-   * pool, for which the line then waits.
-   */
-  shiftFromHost(line: Line<Lane>): Lane | undefined {
-    line.isAtHost = false;
-    this.#count(line, 1);
-    if (this.#isNext(line.teamId)) return this.#shiftOf(line);
-    this.#turns.push(line);
-    return undefined;
+  /** Whether the team comes next: it may have another place, and no other that waits has fewer. */
+  isNext(teamId: string): boolean {
+    const underWay = this.#turns.underWay(teamId);
+    return this.#mayHaveMore(underWay) && underWay <= (this.#turns.fewest ?? underWay);
   }
 
   /**
@@ -104,27 +76,29 @@ export class Pool<Lane extends Caller> {
 
   /** Has the lane ask for a share: of one place, or of what the wide ones of its team share out among them. */
   rouse(lane: Lane, isWide: boolean): void {
-    this.#ask(this.#lineOf(lane), ({ awake, wide }) => {
-      awake.add(lane);
-      if (isWide) wide.add(lane);
-      else wide.delete(lane);
-    });
+    let asking = this.#asking.get(lane.teamId);
+    if (!asking) {
+      asking = { awake: new Set(), wide: new Set() };
+      this.#asking.set(lane.teamId, asking);
+    }
+    asking.awake.add(lane);
+    if (isWide) asking.wide.add(lane);
+    else asking.wide.delete(lane);
   }
 
   /** Has the lane ask for none. */
   rest(lane: Lane): void {
-    const line = this.#lines.get(keyOf(lane));
-    if (!line) return;
-    this.#ask(line, ({ awake, wide }) => {
-      awake.delete(lane);
-      wide.delete(lane);
-    });
-    this.#forgetIfEmpty(line);
+    const asking = this.#asking.get(lane.teamId);
+    if (!asking) return;
+    asking.awake.delete(lane);
+    asking.wide.delete(lane);
+    if (asking.awake.size === 0) this.#asking.delete(lane.teamId);
   }
 
   /** How many attempts a wide lane of the team may have under way, at least one and at most `most`: each the same. */
   share(teamId: string, most: number): number {
-    const { awake, wide } = this.#asking.get(teamId) ?? { awake: 0, wide: 0 };
+    const asking = this.#asking.get(teamId);
+    const [awake, wide] = asking ? [asking.awake.size, asking.wide.size] : [0, 0];
     const shared = this.#shared(teamId) - (awake - wide);
     return Math.max(1, Math.min(most, Math.floor(shared / Math.max(1, wide))));
   }
@@ -141,26 +115,25 @@ export class Pool<Lane extends Caller> {
   remove(attempt: UnderWay<Lane>): void {
     this.#underWay--;
     this.#turns.end(attempt.teamId);
-    this.#endTenure(attempt);
+    if (attempt.tenure) this.#tenures.remove(attempt.tenure);
+    attempt.tenure = undefined;
   }
 
   /**
    * Moves the attempts that have been under way for a tenth of a second to the pool of slow ones, as far as it has room: so
-   * long does a lane wait for a place here at most. One whose team may have no more there stays to its end. Where none is
-   * old enough yet, `later` is called when one is.
+   * long does a lane wait for a place here at most. One whose team may have no more there stays, and is asked again the
+   * next time. `later` is called when the next attempt is old enough.
    */
   giveUpSlow(slow: Pool<Lane>, now: number, later: () => void): void {
-    for (let first = this.#tenures.first; first && !slow.#isFull; first = this.#tenures.first) {
-      const attempt = first.value;
+    let after: Link<UnderWay<Lane>> | undefined;
+    for (let link = this.#tenures.first; link && !slow.#isFull; link = after) {
+      after = link.after;
+      const attempt = link.value;
       const leftMs = attempt.beganAt + tenureMs - now;
-      if (leftMs > 0) {
-        if (!this.#canServe) this.#wakeIn(leftMs, later);
-        return;
-      }
-      if (slow.#mayHaveMore(slow.#turns.underWay(attempt.teamId))) {
-        this.remove(attempt);
-        slow.add(attempt);
-      } else this.#endTenure(attempt);
+      if (leftMs > 0) return this.#wakeIn(leftMs, later);
+      if (!slow.#mayHaveMore(slow.#turns.underWay(attempt.teamId))) continue;
+      this.remove(attempt);
+      slow.add(attempt);
     }
   }
 
@@ -179,71 +152,15 @@ export class Pool<Lane extends Caller> {
     return fewest !== undefined && this.#mayHaveMore(fewest);
   }
 
-  /** Whether the team comes next: it may have another place, and no other that waits has fewer. */
-  #isNext(teamId: string): boolean {
-    const underWay = this.#turns.underWay(teamId);
-    return this.#mayHaveMore(underWay) && underWay <= (this.#turns.fewest ?? underWay);
-  }
-
   #mayHaveMore(underWay: number): boolean {
     return !this.#isFull && underWay < teamMost(this.#places, this.#underWay - underWay);
   }
 
-  /** How many of the first half of the places the team may have. */
+  /** How many of the first half of the places the team may have: what others leave, and no less than each that asks. */
   #shared(teamId: string): number {
-    return teamMost(this.#places / 2, this.#underWay - this.#turns.underWay(teamId));
-  }
-
-  #lineOf(lane: Lane): Line<Lane> {
-    const key = keyOf(lane);
-    let line = this.#lines.get(key);
-    if (!line) {
-      const { teamId, host } = lane;
-      line = {
-        teamId,
-        host,
-        pool: this,
-        waiting: new Chain(),
-        isAtHost: false,
-        awake: new Set(),
-        wide: new Set(),
-      };
-      this.#lines.set(key, line);
-    }
-    return line;
-  }
-
-  /** Takes out the first of a line that is in no turns. The others wait for the next turn of their team. */
-  #shiftOf(line: Line<Lane>): Lane | undefined {
-    const lane = line.waiting.shift();
-    if (line.waiting.first) this.#turns.push(line);
-    else this.#forgetIfEmpty(line);
-    return lane;
-  }
-
-  #forgetIfEmpty(line: Line<Lane>): void {
-    if (!line.waiting.first && line.awake.size === 0) this.#lines.delete(keyOf(line));
-  }
-
-  #ask(line: Line<Lane>, change: (line: Line<Lane>) => void): void {
-    this.#count(line, -1);
-    change(line);
-    this.#count(line, 1);
-  }
-
-  /** Adds the lanes of the line to those of their team that ask, or takes them off. */
-  #count({ teamId, isAtHost, awake, wide }: Line<Lane>, by: 1 | -1): void {
-    if (isAtHost) return;
-    const asking = this.#asking.get(teamId) ?? { awake: 0, wide: 0 };
-    asking.awake += by * awake.size;
-    asking.wide += by * wide.size;
-    if (asking.awake > 0) this.#asking.set(teamId, asking);
-    else this.#asking.delete(teamId);
-  }
-
-  #endTenure(attempt: UnderWay<Lane>): void {
-    if (attempt.tenure) this.#tenures.remove(attempt.tenure);
-    attempt.tenure = undefined;
+    const half = this.#places / 2;
+    const left = teamMost(half, this.#underWay - this.#turns.underWay(teamId));
+    return Math.max(left, Math.floor(teamMost(half, 0) / Math.max(1, this.#asking.size)));
   }
 
   #wakeIn(ms: number, later: () => void): void {
@@ -253,8 +170,4 @@ export class Pool<Lane extends Caller> {
       later();
     }, ms);
   }
-}
-
-function keyOf({ teamId, host }: Caller): string {
-  return `${teamId} ${host}`;
 }

@@ -38,12 +38,23 @@ export class Turns<Waiting extends { teamId: string }> {
     return this.#next()?.underWay;
   }
 
-  /** Has it wait behind all others of its team. */
-  push(waiting: Waiting): void {
+  /** Has it wait behind all others of its team. Returns its place, by which it can be taken out. */
+  push(waiting: Waiting): Link<Waiting> {
     const team = this.#team(waiting.teamId);
-    team.waiting.push(waiting);
+    const link = team.waiting.push(waiting);
     this.#waiting++;
     if (!team.place) this.#stand(team);
+    return link;
+  }
+
+  /** Takes out one that waits here. */
+  remove(link: Link<Waiting>): void {
+    const team = this.#team(link.value.teamId);
+    team.waiting.remove(link);
+    this.#waiting--;
+    if (team.waiting.first) return;
+    this.#leave(team);
+    this.#stand(team);
   }
 
   /** Takes out the one whose turn it is. Its team comes next after the others with as many under way. */

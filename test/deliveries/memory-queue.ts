@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { Lanes } from "../../src/deliveries/lanes.ts";
-import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
+import { type Places, placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import type { Ended, Queue } from "../../src/deliveries/queue.ts";
 import { createLog } from "../../src/log.ts";
 
@@ -36,9 +36,10 @@ export class MemoryQueue implements Queue {
   readonly lanes: Lanes;
   #lastSeq = 0;
 
-  /** With places for so many attempts at once, over all. */
-  constructor(atOnce = requestsMax) {
-    this.lanes = new Lanes(this, createLog("silent"), { places: placesFor(atOnce), backoffBaseMs });
+  /** With places for so many attempts at once, over all or of each speed. */
+  constructor(atOnce: number | Places = requestsMax) {
+    const places = typeof atOnce === "number" ? placesFor(atOnce) : atOnce;
+    this.lanes = new Lanes(this, createLog("silent"), { places, backoffBaseMs });
   }
 
   now(): number {
