@@ -1,5 +1,5 @@
 import type { Database } from "../database/open.ts";
-import { continueFanOut } from "../fan-outs/fan-outs.ts";
+import { continueFanOuts } from "../fan-outs/fan-outs.ts";
 import { selectNextFanOut } from "../fan-outs/store.ts";
 import type { Log } from "../log.ts";
 import { Throttle } from "./throttle.ts";
@@ -47,10 +47,10 @@ export class FanOutLoop {
     let team = "";
     while (!this.#throttle.isStopped) {
       try {
-        const fanOut = selectNextFanOut(this.#database.read, team);
-        if (!fanOut) break;
-        team = fanOut.teamId;
-        await this.#throttle.step(() => this.#database.write((tx) => continueFanOut(tx, fanOut)));
+        const next = selectNextFanOut(this.#database.read, team);
+        if (!next) break;
+        team = next.teamId;
+        await this.#throttle.step(() => this.#database.write((tx) => continueFanOuts(tx, next.teamId)));
       } catch (error) {
         this.#log.error({ err: error }, "fan_out.held_up");
         await this.#throttle.rest(faultPauseMs);

@@ -6,6 +6,7 @@ import {
   deleteFanOut,
   type FanOut,
   insertFanOut,
+  selectFanOut,
   selectFiltering,
   selectIsAnyLeft,
   selectIsLeft,
@@ -36,19 +37,38 @@ export function hasFanOuts(tx: Writing, teamId: string): boolean {
 }
 
 /**
+ * Queues the team's earliest events for the next of their subscriptions, `limit` at most: as many events as that takes,
+ * so that those that few want are through as fast as they happen.
+ */
+export function continueFanOuts(tx: Writing, teamId: string, limit = jobsPerWrite): void {
+  for (let left = limit; left > 0;) {
+    const fanOut = selectFanOut(tx, teamId);
+    if (!fanOut) return;
+    // One that nobody wants any more is some work too.
+    left -= Math.max(1, continueFanOut(tx, fanOut, left));
+  }
+}
+
+/**
  * Queues the event for the next of its subscriptions, `limit` at most, and moves on behind them in the same write: a crash at
  * any moment leaves nobody out, and queues nothing twice. Those that were made after the event do not get it, nor those
- * that are deleted by now.
+ * that are deleted by now. Returns how many subscriptions it has come past.
  */
-export function continueFanOut(tx: Writing, fanOut: FanOut, limit = jobsPerWrite): void {
+function continueFanOut(tx: Writing, fanOut: FanOut, limit: number): number {
   // One more than are queued tells whether there are more.
   const next = selectFiltering(tx, fanOut, limit + 1);
   const ids = next.slice(0, limit);
   queueEvent(tx, fanOut, onlySeeing(tx, ids, fanOut.channelId));
   const afterSubscription = ids.at(-1) ?? fanOut.afterSubscription;
-  if (next.length > limit) return updateFanOut(tx, { ...fanOut, afterSubscription });
-  if (fanOut.afterChannel === fanOut.channelId) return deleteFanOut(tx, fanOut);
+  if (next.length > limit) {
+    updateFanOut(tx, { ...fanOut, afterSubscription });
+    return ids.length;
+  }
+  if (fanOut.afterChannel === fanOut.channelId) {
+    deleteFanOut(tx, fanOut);
+    return ids.length;
+  }
   // Those for every channel are through.
   const inChannel = { ...fanOut, afterChannel: fanOut.channelId, afterSubscription: "" };
-  continueFanOut(tx, inChannel, limit - ids.length);
+  return ids.length + continueFanOut(tx, inChannel, limit - ids.length);
 }

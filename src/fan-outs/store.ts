@@ -45,13 +45,21 @@ export function selectIsLeft(db: Reading, teamId: string): boolean {
   return left(db).get(teamId) !== null;
 }
 
-const next = query<FanOut, [string]>(
+const earliest = (condition: string) =>
   `SELECT fan_outs.team_id AS teamId, fan_outs.event_seq AS eventSeq, events.type, events.created_at AS happenedAt,
      fan_outs.channel_id AS channelId, fan_outs.after_channel AS afterChannel,
      fan_outs.after_subscription AS afterSubscription
    FROM fan_outs JOIN events ON events.seq = fan_outs.event_seq
-   WHERE fan_outs.team_id > cast(? AS text) ORDER BY fan_outs.team_id, fan_outs.event_seq LIMIT 1`,
-);
+   WHERE ${condition} ORDER BY fan_outs.team_id, fan_outs.event_seq LIMIT 1`;
+
+const ofTeam = query<FanOut, [string]>(earliest("fan_outs.team_id = cast(? AS text)"));
+
+/** The earliest of the team. */
+export function selectFanOut(db: Reading, teamId: string): FanOut | undefined {
+  return ofTeam(db).get(teamId) ?? undefined;
+}
+
+const next = query<FanOut, [string]>(earliest("fan_outs.team_id > cast(? AS text)"));
 
 /** The earliest of the team that comes next after the given one, and after the last of them of the first again. */
 export function selectNextFanOut(db: Reading, afterTeam: string): FanOut | undefined {

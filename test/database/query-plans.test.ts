@@ -12,7 +12,7 @@ import { withhold } from "../../src/deliveries/withhold.ts";
 import { webhookEvents } from "../../src/events/event-types.ts";
 import { selectLiveWebhook } from "../../src/incoming-webhooks/store.ts";
 import { type QueuedJob, selectJob, selectNextJobs } from "../../src/jobs/store.ts";
-import { continueFanOut, hasFanOuts } from "../../src/fan-outs/fan-outs.ts";
+import { continueFanOuts, hasFanOuts } from "../../src/fan-outs/fan-outs.ts";
 import { beforeFanOuts, selectFanOutsAfter, selectNextFanOut } from "../../src/fan-outs/store.ts";
 import { createLog } from "../../src/log.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "../../src/messages/messages.ts";
@@ -255,7 +255,7 @@ describe("the cost of many subscriptions is bounded", () => {
     let steps = 0;
     for (let next = fanOut(); next; next = fanOut(), steps++) {
       const step = next;
-      await expectFlatCost(async () => continueFanOut(tx, step));
+      await expectFlatCost(async () => continueFanOuts(tx, step.teamId));
       expect(noted.length).toBeLessThan(105);
     }
     expect(steps).toBeGreaterThan(1);

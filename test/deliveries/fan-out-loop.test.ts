@@ -5,8 +5,10 @@ import type { Database } from "../../src/database/open.ts";
 import { FanOutLoop } from "../../src/deliveries/fan-out-loop.ts";
 import { createLog } from "../../src/log.ts";
 import { appendMessage } from "../../src/messages/append.ts";
+import { editMessage, postMessage } from "../../src/messages/messages.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
+import { subjectOf } from "../../src/users/users.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
@@ -39,6 +41,7 @@ async function startLoop({ teams = 1, wrap = (database: Database) => database } 
   return {
     loop,
     workspace,
+    vault,
     file,
     large,
     small: await workspace.team("Small"),
@@ -79,6 +82,33 @@ test("teams take turns: an event of one is queued for its subscriptions while te
   await stage.post(second);
   await until("the one event is queued for all", () => stage.jobs()["large-2"] === many);
   expect(stage.jobs()["large-1"]).toBeLessThan(5 * many);
+});
+
+test("a team's events that few want go on together, a hundred in a write, after one that hundreds want", async () => {
+  let writes = 0;
+  const counting = (database: Database): Database => ({
+    ...database,
+    write: (change) => {
+      writes++;
+      return database.write(change);
+    },
+  });
+  await using stage = await startLoop({ wrap: counting });
+  const [large] = stage.large;
+  if (!large) throw new Error("there is no team");
+  const { vault, workspace } = stage;
+  const { database } = workspace;
+  await subscribeOften({ database, vault, team: large }, receiver, 1, { events: ["message.updated"] });
+  const owner = subjectOf(large.owner);
+  await database.write(async (tx) => {
+    const { id } = postMessage(tx, owner, large.general.id, { body: "said" });
+    for (let nth = 0; nth < 300; nth++)
+      await editMessage(tx, owner, large.general.id, id, { body: `said ${nth}` });
+  });
+  await until("the events are done with", () => stage.file.query("SELECT 1 FROM fan_outs").get() === null);
+  expect(stage.jobs()["large-1"]).toBe(many + 300);
+  // Ten for the message and three for what was edited.
+  expect(writes).toBeWithin(13, 16);
 });
 
 test("a stop ends after the write under way, and the next start goes on from there", async () => {
