@@ -7,6 +7,9 @@ import { Throttle } from "./throttle.ts";
 /** After each write it rests for so many times as long as that took: what people wait for comes first. */
 const restFactor = 3;
 
+/** It rests for no longer than this, in milliseconds: else a machine that stood still for a minute would cost three more. */
+const restMaxMs = 50;
+
 /** How long to wait after a fault of our own, a full disk for one, before the same is tried again, in milliseconds. */
 const faultPauseMs = 1_000;
 
@@ -18,7 +21,7 @@ const faultPauseMs = 1_000;
 export class FanOutLoop {
   readonly #database: Database;
   readonly #log: Log;
-  readonly #throttle = new Throttle(restFactor);
+  readonly #throttle = new Throttle(restFactor, restMaxMs);
   #isRunning = false;
   #run: Promise<void> = Promise.resolve();
 

@@ -22,6 +22,9 @@ const rowsPerStep = 200;
 /** After each step it rests for so many times as long as that took: requests and deliveries come first. */
 const restFactor = 9;
 
+/** It rests for no longer than this, in milliseconds. */
+const restMaxMs = 10_000;
+
 /**
  * Deletes what is past its time: what was left waiting for deleted subscriptions, what waits for disabled ones and
  * attempts older than the given days,
@@ -32,7 +35,7 @@ export class Retention {
   readonly #database: Database;
   readonly #days: number;
   readonly #log: Log;
-  readonly #throttle = new Throttle(restFactor);
+  readonly #throttle = new Throttle(restFactor, restMaxMs);
   #timer: Timer | undefined;
   #run: Promise<void> = Promise.resolve();
 

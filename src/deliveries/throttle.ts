@@ -1,14 +1,16 @@
 /**
- * Runs background work in steps and rests after each for `restFactor` times as long as it took: requests and deliveries
- * come first.
+ * Runs background work in steps and rests after each for `restFactor` times as long as it took, but no longer than
+ * `restMaxMs`: requests and deliveries come first. A step that had to wait, for a lock for one, took long without work.
  */
 export class Throttle {
   readonly #restFactor: number;
+  readonly #restMaxMs: number;
   #isStopped = false;
   #endRest: () => void = () => {};
 
-  constructor(restFactor: number) {
+  constructor(restFactor: number, restMaxMs: number) {
     this.#restFactor = restFactor;
+    this.#restMaxMs = restMaxMs;
   }
 
   get isStopped(): boolean {
@@ -19,7 +21,7 @@ export class Throttle {
   async step<Result>(work: () => Promise<Result>): Promise<Result> {
     const startedAt = performance.now();
     const result = await work();
-    await this.rest((performance.now() - startedAt) * this.#restFactor);
+    await this.rest(Math.min((performance.now() - startedAt) * this.#restFactor, this.#restMaxMs));
     return result;
   }
 

@@ -111,6 +111,27 @@ test("a team's events that few want go on together, a hundred in a write, after 
   expect(writes).toBeWithin(13, 16);
 });
 
+test("a write that had to wait for long is followed by a short rest all the same", async () => {
+  const rests: number[] = [];
+  let endedAt = 0;
+  const slow = (database: Database): Database => ({
+    ...database,
+    write: async (change) => {
+      if (endedAt > 0) rests.push(performance.now() - endedAt);
+      await Bun.sleep(300);
+      const result = await database.write(change);
+      endedAt = performance.now();
+      return result;
+    },
+  });
+  await using stage = await startLoop({ wrap: slow });
+  const [large] = stage.large;
+  if (!large) throw new Error("there is no team");
+  await stage.post(large);
+  await until("some are queued", () => rests.length >= 3, { timeout_ms: 10_000 });
+  expect(Math.min(...rests)).toBeLessThan(300);
+});
+
 test("a stop ends after the write under way, and the next start goes on from there", async () => {
   await using stage = await startLoop();
   const [large] = stage.large;
