@@ -3,7 +3,9 @@ import { selectEventTime, selectLastEventSeq } from "../events/store.ts";
 import { hasFanOuts } from "../fan-outs/fan-outs.ts";
 import { selectStillToQueue } from "../fan-outs/store.ts";
 import { deleteJobs, hastenJob, selectJobsAfter, selectWaiting } from "../jobs/store.ts";
+import { DomainError } from "../errors.ts";
 import { timestamp } from "../timestamp.ts";
+import { findCreator } from "./creators.ts";
 import { listedSubscription } from "./resource.ts";
 import type { ListedSubscription } from "./schemas.ts";
 import { type SubscriptionRow, updateFilters, updateSubscription } from "./store.ts";
@@ -40,7 +42,7 @@ export async function pendingOf(db: Reading, teamId: string, id: string): Promis
  * Makes the subscription active again with a clean streak. What waited meanwhile is sent in the order in which it
  * happened, or dropped with `discardPending`. An active one stays as it is, but for what is dropped. However much waits,
  * no other write waits for long: it is made ready in steps before the subscription is active.
- * @throws DomainError `not_found`.
+ * @throws DomainError `not_found`; `conflict` when its creator is deactivated or deleted meanwhile.
  */
 export async function enableSubscription(
   database: Database,
@@ -49,6 +51,7 @@ export async function enableSubscription(
   { discardPending }: { discardPending: boolean },
   actor: string,
 ): Promise<ListedSubscription> {
+  const goneBefore = goneCreatorOf(database.read, await getSubscription(database.read, teamId, id));
   if (discardPending) await database.write((tx) => passPendingBy(tx, teamId, id));
   let mayWait = discardPending;
   while (mayWait) mayWait = await rested(() => database.write((tx) => discardSome(tx, teamId, id, actor)));
@@ -57,12 +60,30 @@ export async function enableSubscription(
   return await database.write(async (tx) => {
     const row = await getSubscription(tx, teamId, id);
     if (row.status === "active") return listedSubscription(row);
+    // Whoever asked did not know of it, and a deactivation disables what its user subscribed to.
+    const gone = goneCreatorOf(tx, row);
+    if (gone !== undefined && goneBefore === undefined) throw creatorGoneMeanwhile(gone);
     const enabled = { status: "active", consecutiveFailures: 0, disabledAt: null } as const;
     await updateSubscription(tx, row.id, enabled);
     await recordSubscription(tx, row, "webhook.enabled", actor);
     tx.commit.woken.add(row.id);
     return listedSubscription({ ...row, ...enabled });
   });
+}
+
+/** The name of the one who created the subscription, where they were deactivated or deleted since. */
+function goneCreatorOf(db: Reading, { teamId, createdBy }: SubscriptionRow): string | undefined {
+  if (createdBy === null) return undefined;
+  const { name, isGone } = findCreator(db, teamId, createdBy);
+  return isGone ? name : undefined;
+}
+
+function creatorGoneMeanwhile(name: string): DomainError {
+  return new DomainError(
+    "conflict",
+    `${name}, who created the subscription, was deactivated meanwhile, so it stays disabled. To have it go on without ` +
+      "them, enable it again.",
+  );
 }
 
 /** Makes every job due since its event happened: those that had failed and wait for another time too. */

@@ -1,6 +1,9 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import type { Database } from "../../src/database/open.ts";
+import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { actorOf } from "../../src/subject.ts";
+import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";
 import { createSubscription, listSubscriptions } from "../../src/subscriptions/subscriptions.ts";
 import { deactivate, subjectOf } from "../../src/users/users.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -32,4 +35,49 @@ test("whoever is deactivated while the address of a subscription is looked up do
     message: "Ada is deactivated.",
   });
   expect(await listSubscriptions(database.read, team.id)).toEqual([]);
+});
+
+describe("a subscription that is being enabled", () => {
+  /** A disabled one of a person, and `enable`, before whose last write the person is deactivated. */
+  async function startEnabling() {
+    const folder = temporaryFolder();
+    const workspace = openWorkspace(folder.path);
+    const { database } = workspace;
+    const team = await workspace.team("Acme");
+    const person = await workspace.person(team.id, "Ada", "member");
+    const vault = new Vault(findKey(folder.path, ""));
+    const guard = { blockPrivate: false };
+    const parts = { database, vault, guard, log: { warn: () => {} }, maxSubscriptions: 10 };
+    const input = { name: "CI", url: "http://127.0.0.1:1/", events: ["message.created"] };
+    const { data } = await createSubscription(parts, team.id, input, actorOf(subjectOf(person)));
+    await database.write((tx) => disableSubscription(tx, team.id, data.id, actor));
+    const meanwhile: Database = {
+      ...database,
+      write: async (change) => {
+        await database.write((tx) => deactivate(tx, person, actor));
+        return await database.write(change);
+      },
+    };
+    return {
+      enable: (on = database) => enableSubscription(on, team.id, data.id, { discardPending: false }, actor),
+      meanwhile,
+      status: async () => (await listSubscriptions(database.read, team.id)).map(({ status }) => status),
+      async [Symbol.asyncDispose]() {
+        await workspace[Symbol.asyncDispose]();
+        folder[Symbol.dispose]();
+      },
+    };
+  }
+
+  test("stays disabled when its creator is deactivated meanwhile, and is enabled by whoever then asks again", async () => {
+    await using stage = await startEnabling();
+    const asked = stage.enable(stage.meanwhile);
+    expect(await asked.catch((error: unknown) => error)).toMatchObject({
+      code: "conflict",
+      message: expect.stringMatching(/^Ada, who created the subscription, was deactivated meanwhile.+again/),
+    });
+    expect(await stage.status()).toEqual(["disabled"]);
+    expect(await stage.enable()).toMatchObject({ status: "active" });
+    expect(await stage.status()).toEqual(["active"]);
+  });
 });
