@@ -1,9 +1,9 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
+import { DomainError } from "../errors.ts";
 import { selectEventTime, selectLastEventSeq } from "../events/store.ts";
 import { hasFanOuts } from "../fan-outs/fan-outs.ts";
 import { selectStillToQueue } from "../fan-outs/store.ts";
 import { deleteJobs, hastenJob, selectJobsAfter, selectWaiting } from "../jobs/store.ts";
-import { DomainError } from "../errors.ts";
 import { timestamp } from "../timestamp.ts";
 import { findCreator } from "./creators.ts";
 import { listedSubscription } from "./resource.ts";
@@ -52,7 +52,7 @@ export async function enableSubscription(
   actor: string,
 ): Promise<ListedSubscription> {
   const goneBefore = goneCreatorOf(database.read, await getSubscription(database.read, teamId, id));
-  if (discardPending) await database.write((tx) => passPendingBy(tx, teamId, id));
+  if (discardPending) await database.write((tx) => passPendingBy(tx, teamId, id, actor));
   let mayWait = discardPending;
   while (mayWait) mayWait = await rested(() => database.write((tx) => discardSome(tx, teamId, id, actor)));
   const { id: subscriptionId, status } = await getSubscription(database.read, teamId, id);
@@ -112,18 +112,30 @@ async function rested<Result>(step: () => Promise<Result>): Promise<Result> {
   return result;
 }
 
-/** Has the events that are still being queued pass the subscription by. */
-async function passPendingBy(tx: Writing, teamId: string, id: string): Promise<void> {
+/** Has the events that are still being queued pass the subscription by, and records how many. */
+async function passPendingBy(tx: Writing, teamId: string, id: string, actor: string): Promise<void> {
   const row = await getSubscription(tx, teamId, id);
-  if (hasFanOuts(tx, teamId)) await updateFilters(tx, row.id, await selectLastEventSeq(tx));
+  if (!hasFanOuts(tx, teamId)) return;
+  const { count } = selectStillToQueue(tx, teamId, row.id);
+  if (count > 0) await recordDiscarded(tx, row, count, actor);
+  await updateFilters(tx, row.id, await selectLastEventSeq(tx));
 }
 
 /** Drops some of what waits for the subscription and records that in the same write; whether more may wait. */
 async function discardSome(tx: Writing, teamId: string, id: string, actor: string): Promise<boolean> {
   const row = await getSubscription(tx, teamId, id);
   const discarded = await deleteJobs(tx, row.id, jobsPerWrite);
-  if (discarded > 0) await recordSubscription(tx, row, "webhook.pending_discarded", actor, { discarded });
+  if (discarded > 0) await recordDiscarded(tx, row, discarded, actor);
   return discarded === jobsPerWrite;
+}
+
+async function recordDiscarded(
+  tx: Writing,
+  row: SubscriptionRow,
+  discarded: number,
+  actor: string,
+): Promise<void> {
+  await recordSubscription(tx, row, "webhook.pending_discarded", actor, { discarded });
 }
 
 /**

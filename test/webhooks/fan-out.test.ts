@@ -185,6 +185,10 @@ describe("while an event is still being queued", () => {
     expect((await enable(first)).pending).toEqual({ count: 2, since: oldest });
     expect((await enable(second, "--discard-pending", "--yes")).pending.count).toBe(2);
     expect(await pendingOf(stage.database.read, stage.team.id, second.id)).toEqual({ count: 0, since: null });
+    const dropped = await stage.audit("webhook.pending_discarded");
+    const noted = { target: `webhook:${second.id}`, details: { name: "one of many", discarded: 1 } };
+    // The one that was queued, and the one that was still to be.
+    expect(dropped).toMatchObject([noted, noted]);
     await postWithoutServer(stage, "after it was enabled");
     await stage.restart();
     await allDelivered(stage);
