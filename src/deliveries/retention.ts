@@ -1,6 +1,6 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
-import { deleteEvents, selectEventSeqs, selectLastEventSeq } from "../events/store.ts";
-import { beforeFanOuts, type FanOutKey, selectFanOutsAfter } from "../fan-outs/store.ts";
+import { deleteEvents, selectEventSeqs, selectEventTime, selectLastEventSeq } from "../events/store.ts";
+import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../fan-outs/store.ts";
 import { deleteJobs, deleteJobsBefore, endOfQueue, type JobKey, selectJobsBackwards } from "../jobs/store.ts";
 import type { Log } from "../log.ts";
 import {
@@ -66,6 +66,7 @@ export class Retention {
     const jobs = (await this.#dropJobsOfDeleted()) + (await this.#dropJobsOfDisabled(now));
     const attempts = this.#days === 0 ? 0 : await this.#dropAttempts(now - this.#days * dayMs);
     const events = await this.#dropEvents();
+    await this.#dropFanOuts();
     // A day later nothing that was under way for one can still be written down.
     const subscriptions = await this.#dropSubscriptions(now - dayMs);
     this.#log.info({ jobs, attempts, events, subscriptions }, "retention.swept");
@@ -157,6 +158,25 @@ export class Retention {
       place = await this.#throttle.step(async () => {
         const page = selectFanOutsAfter(this.#database.read, after, rowsPerStep);
         for (const { eventSeq } of page) waiting.add(eventSeq);
+        return page.at(-1);
+      });
+    }
+  }
+
+  /** One whose event is gone, which nothing here brings about, would have its team's events queued in steps for ever. */
+  async #dropFanOuts(): Promise<void> {
+    for (let place: FanOutKey | undefined = beforeFanOuts; place && !this.#throttle.isStopped;) {
+      const after: FanOutKey = place;
+      place = await this.#throttle.step(async () => {
+        const page = selectFanOutsAfter(this.#database.read, after, rowsPerStep);
+        const orphans = page.filter(
+          ({ eventSeq }) => selectEventTime(this.#database.read, eventSeq) === null,
+        );
+        if (orphans.length > 0) {
+          await this.#database.write((tx) => {
+            for (const orphan of orphans) deleteFanOut(tx, orphan);
+          });
+        }
         return page.at(-1);
       });
     }

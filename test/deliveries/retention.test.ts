@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import type { Database } from "../../src/database/open.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { insertEvent, selectEventSeqs } from "../../src/events/store.ts";
+import { beforeFanOuts, insertFanOut, selectFanOutsAfter } from "../../src/fan-outs/store.ts";
 import { enqueue, hastenJob, selectJobsAfter } from "../../src/jobs/store.ts";
 import { createLog } from "../../src/log.ts";
 import { until } from "../support/conditions.ts";
@@ -41,6 +42,20 @@ test("of a thousand events those that wait for somebody stay, and no others", as
   await queue(database, second, even.slice(250));
   await new Retention(database, 30, createLog("silent")).sweep();
   expect(await left(database)).toEqual(even);
+});
+
+test("an event that is gone is not queued for anybody any more, and keeps no later event of its team from it", async () => {
+  using folder = temporaryFolder();
+  await using workspace = openWorkspace(folder.path);
+  const { database } = workspace;
+  const [kept = 0] = await addEvents(database, 1);
+  await database.write((tx) => {
+    for (const eventSeq of [kept, ...Array.from({ length: 450 }, (_, nth) => kept + 1 + nth)])
+      insertFanOut(tx, { teamId: eventSeq % 2 === 0 ? "even" : "odd", channelId: "", eventSeq });
+  });
+  await new Retention(database, 30, createLog("silent")).sweep();
+  const rest = selectFanOutsAfter(database.read, beforeFanOuts, 1_000);
+  expect(rest.map(({ eventSeq }) => eventSeq)).toEqual([kept]);
 });
 
 test("a stop does not wait for the rest between two steps", async () => {
