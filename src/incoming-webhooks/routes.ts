@@ -1,4 +1,5 @@
 import { Elysia } from "elysia";
+import { DomainError } from "../errors.ts";
 import type { ApiContext } from "../http/api.ts";
 import {
   contract,
@@ -20,6 +21,11 @@ import { isSigned } from "./store.ts";
 /** Those who share the limit of requests that are not known to be the sender's, in the words of its refusal. */
 const unsignedSenders = "Senders without a valid signature";
 
+/** What counts as a failed signature: also a body too large to look for one, which else could be sent without end. */
+function isOfUnsigned(error: unknown): boolean {
+  return error instanceof DomainError && (error.code === "unauthenticated" || error.code === "too_large");
+}
+
 /** `POST /webhooks/incoming/{token}` (specification part 4, ingest): the checks stand in the order in which they answer. */
 export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredentials }: ApiContext) {
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
@@ -40,7 +46,8 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
         requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
       } catch (error) {
         // Whoever cannot sign spends nothing of the one who can.
-        if (isSigned(webhook)) spend(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
+        if (isSigned(webhook) && isOfUnsigned(error))
+          spend(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
         throw error;
       }
       if (isSigned(webhook)) spendOfSender();
