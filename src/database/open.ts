@@ -91,11 +91,12 @@ export function openDatabase(
     // FULL: a commit returns when it is on disk, so that a 2xx never takes back what it said.
     writer.run("PRAGMA synchronous = FULL");
     writer.run("PRAGMA temp_store = MEMORY");
-    // What is deleted is overwritten, in pages that come free too. A copy that SQLite left when it moved a row to another
-    // page may stay, and the log keeps what was before until it is begun anew.
-    writer.run("PRAGMA secure_delete = ON");
     writer.run(`PRAGMA journal_size_limit = ${logBytesMax}`);
     migrate(writer, undefined, holdToMigrate);
+    // What is deleted is overwritten, in pages that come free too. A copy that SQLite left when it moved a row to another
+    // page may stay, and the log keeps what was before until it is begun anew. After the migrations: else they would write
+    // every page of the tables that they replace; what those held stays in free pages until they are used again.
+    writer.run("PRAGMA secure_delete = ON");
     beginNumbers(writer);
     // After the migrations: rebuilding a table under foreign keys would delete its children.
     writer.run("PRAGMA foreign_keys = ON");

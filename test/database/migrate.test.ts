@@ -1,8 +1,10 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { DomainError } from "../../src/errors.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -84,4 +86,28 @@ describe("migrations", () => {
       migrations.map(({ name }) => [name]),
     );
   });
+});
+
+test("an upgrade writes no page of the tables that it replaces", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  const before = migrations.slice(0, 4);
+  expect(before.at(-1)?.name).toBe("0004_workspace_stamp");
+  {
+    using file = new SqliteFile(path);
+    migrate(file, before);
+    const insert =
+      file.query(`INSERT INTO messages (id, channel_id, position, author_id, type, body, created_at)
+      VALUES (?, 'channel', ?, 'author', 'standard', ?, 0)`);
+    file.transaction(() => {
+      for (let position = 1; position <= 1_000; position++)
+        insert.run(`${position}`, position, "x".repeat(1_000));
+    })();
+  }
+  const bytes = statSync(path).size;
+  const database = openDatabase(path);
+  const written = statSync(`${path}-wal`).size;
+  await database.close();
+  // The new table once, and the old one not at all.
+  expect(written / bytes).toBeWithin(0.9, 1.4);
 });
