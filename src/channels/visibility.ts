@@ -1,7 +1,7 @@
 import type { Reading } from "../database/open.ts";
 import { remembered } from "../database/remembered.ts";
 import { forbidden, notFound } from "../errors.ts";
-import { isMember } from "../members/store.ts";
+import { selectJoinedAt } from "../members/store.ts";
 import { isTeamAdmin, type Subject } from "../subject.ts";
 import { isUuid } from "../text.ts";
 import { type ChannelRow, selectChannel } from "./store.ts";
@@ -22,10 +22,15 @@ export function getSeenChannel(db: Reading, subject: Subject, id: string): SeenC
   throw notFound("channel");
 }
 
-/** Whether the subject may know of the channel, as `getSeenChannel` says. */
-export function canSeeChannel(db: Reading, subject: Viewer, id: string): boolean {
+/**
+ * Whether the subject may know of the channel, as `getSeenChannel` says; with `at`, in milliseconds since 1970, whether
+ * that was so then already: not for those who joined it later.
+ */
+export function canSeeChannel(db: Reading, subject: Viewer, id: string, at = Infinity): boolean {
   const found = channelOf(db, subject.teamId, id.toLowerCase(), subject.id);
-  return found !== undefined && isSeen(subject, found);
+  if (!found) return false;
+  const { channel, joinedAt } = found;
+  return isSeen(subject, { channel, isMember: joinedAt !== undefined && joinedAt <= at });
 }
 
 /**
@@ -68,5 +73,7 @@ function findChannel(db: Reading, subject: Subject, id: string): SeenChannel {
 
 const channelOf = remembered((db, teamId: string, channelId: string, userId: string) => {
   const channel = isUuid(channelId) ? selectChannel(db, teamId, channelId) : undefined;
-  return channel && { channel, isMember: isMember(db, channelId, userId) };
+  if (!channel) return undefined;
+  const joinedAt = selectJoinedAt(db, channelId, userId);
+  return { channel, joinedAt, isMember: joinedAt !== undefined };
 });

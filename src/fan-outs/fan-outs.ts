@@ -58,7 +58,7 @@ function continueFanOut(tx: Writing, fanOut: FanOut, limit: number): number {
   // One more than are queued tells whether there are more.
   const next = selectFiltering(tx, fanOut, limit + 1);
   const ids = next.slice(0, limit);
-  queueEvent(tx, fanOut, onlySeeing(tx, ids, fanOut.channelId));
+  queueEvent(tx, fanOut, onlySeeing(tx, ids, fanOut.channelId, fanOut.happenedAt));
   const afterSubscription = ids.at(-1) ?? fanOut.afterSubscription;
   if (next.length > limit) {
     updateFanOut(tx, { ...fanOut, afterSubscription });

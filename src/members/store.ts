@@ -18,7 +18,12 @@ const membership = prepared((db) =>
 );
 
 export function isMember(db: Reading, channelId: string, userId: string): boolean {
-  return membership(db).get({ channelId, userId }) !== undefined;
+  return selectJoinedAt(db, channelId, userId) !== undefined;
+}
+
+/** When the member joined, in milliseconds since 1970; undefined for one who is not in the channel. */
+export function selectJoinedAt(db: Reading, channelId: string, userId: string): number | undefined {
+  return membership(db).get({ channelId, userId })?.joinedAt;
 }
 
 /** Adds the member unless it is in already; whether it did. */

@@ -5,7 +5,7 @@ import { webhookEvents } from "../../src/events/event-types.ts";
 import { editMessage, postMessage } from "../../src/messages/messages.ts";
 import { pendingOf } from "../../src/subscriptions/status.ts";
 import { deleteSubscription } from "../../src/subscriptions/subscriptions.ts";
-import { subjectOf } from "../../src/users/users.ts";
+import { deactivate, subjectOf } from "../../src/users/users.ts";
 import { run, runJson } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { hang, startReceiver } from "../support/receiver.ts";
@@ -234,4 +234,35 @@ test("an event that hundreds want is queued for those alone whose creators may s
   await until("it is queued", () => count(webhooks, "fan_outs") === 0);
   expect([webhooks.queued(ofMember), webhooks.queued(ofBot)]).toEqual([1, 0]);
   await until("the others have it", () => receiver.requests.length === ofCommands.length);
+});
+
+test("an event that hundreds want is for creators who could see it when it happened, however late it is queued", async () => {
+  await using stage = await startCreatorStage();
+  const { webhooks } = stage;
+  await using receiver = startReceiver(hang);
+  const secret = await webhooks.channel("private");
+  const [inside, gone, late] = [
+    await stage.creator("bot"),
+    await stage.creator("member"),
+    await stage.creator("member"),
+  ];
+  for (const member of [inside, gone]) await webhooks.workspace.join(secret, member);
+  await subscribeOften(webhooks, receiver, 150);
+  const made = [];
+  for (const creator of [inside, gone, late]) made.push(await stage.subscribe(creator, receiver));
+  for (const subscription of made) await webhooks.disable(subscription);
+  await webhooks.stop();
+  const later = async () => {
+    const now = Date.now();
+    await until("the clock has gone on", () => Date.now() > now);
+  };
+  await webhooks.workspace.message(secret, webhooks.team.owner, "hush");
+  await later();
+  await webhooks.database.write((tx) => deactivate(tx, gone, actor));
+  await later();
+  // The notice of it is an event as well, which those are told who are in the channel then.
+  await webhooks.workspace.join(secret, late);
+  await webhooks.restart({ WEBHOOKS_VISIBILITY: "creator" });
+  await until("it is queued", () => count(webhooks, "fan_outs") === 0);
+  expect(made.map((subscription) => webhooks.queued(subscription))).toEqual([2, 1, 1]);
 });
