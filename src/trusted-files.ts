@@ -19,7 +19,6 @@ type Exposure = { path: string; reason: string };
 const writableByOthers = 0o022;
 const writableByAll = 0o002;
 const accessibleToAll = 0o007;
-const accessibleToOthers = 0o077;
 
 /**
  * Refuses a symbolic link where a file of the data folder is to be: writing through it would change whatever file it names,
@@ -40,35 +39,37 @@ function isLink(path: string): boolean {
   }
 }
 
-/** The refusal of a symbolic link, with the ways out. */
-export function linkRefused(path: string): DomainError {
+/** The refusal of a symbolic link, with the ways out; `setting` is one that can hold the file's text instead. */
+export function linkRefused(path: string, setting?: string): DomainError {
+  const instead = setting === undefined ? "" : `, set ${setting} to what it holds`;
   return new DomainError(
     "invalid",
-    `${path} is a symbolic link, and parley follows none to its own files. Put the file itself there; or, where the data lie ` +
-      "elsewhere, name that folder with --data-dir DIR or PARLEY_DATA_DIR, which may be a link.",
+    `${path} is a symbolic link, and parley follows none to its own files. Put the file itself there${instead}; or, where ` +
+      "the data lie elsewhere, name that folder with --data-dir DIR or PARLEY_DATA_DIR, which may be a link.",
   );
 }
 
 /**
- * The text of a file that nobody else can have written: it belongs to this login or to root, and no one but its owner may
- * write to it. Undefined where there is no such file.
- * @throws DomainError `invalid` for any other, with the commands that mend it; the operating system's error.
+ * The text of a file that nobody else can have written: it belongs to this login, to root or to the owner of the folder,
+ * who can exchange the database beside it too, and no one but its owner may write to it. Undefined where there is no such
+ * file. `setting` is what can hold the text instead, where a mount fixes the owner and the modes of files.
+ * @throws DomainError `invalid` for any other, with the ways out; the operating system's error.
  */
-export function readTrusted(path: string): string | undefined {
-  refuseLink(path);
+export function readTrusted(path: string, setting: string): string | undefined {
+  if (isLink(path)) throw linkRefused(path, setting);
   if (!existsSync(path)) return undefined;
   // Should it be a pipe by now, nobody is waited for.
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    refuseForeign(path, fstatSync(file));
+    refuseForeign(path, setting, fstatSync(file));
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);
   }
 }
 
-function refuseForeign(path: string, { uid, mode }: Stats): void {
-  const owner = ownerOf(dirname(path));
+function refuseForeign(path: string, setting: string, { uid, mode }: Stats): void {
+  const owner = statSync(dirname(path)).uid;
   const isOurs = uid === 0 || uid === owner || uid === process.geteuid?.();
   const isOpen = (mode & writableByOthers) !== 0;
   if (isOurs && !isOpen) return;
@@ -82,17 +83,12 @@ function refuseForeign(path: string, { uid, mode }: Stats): void {
   ];
   throw new DomainError(
     "invalid",
-    `${path} ${found.join(" and ")}, so it is not believed. If it is the right one: ${remedies.join(" && ")}`,
+    `${path} ${found.join(" and ")}, so it is not believed. If it is the right one, set ${setting} to what it holds ` +
+      `(where a mount fixes owners and modes), or run: ${remedies.join(" && ")}`,
   );
 }
 
-/** Who the files in the folder should belong to: this login. Root works for the login that the folder belongs to. */
-function ownerOf(folder: string): number {
-  const us = process.geteuid?.() ?? 0;
-  return us === 0 ? statSync(folder).uid : us;
-}
-
-/** What of the data folder others may use who should not, though nothing is refused for it. */
+/** What of the data folder others may use who should not, though nothing is refused for it. A group is let in on purpose. */
 export function findExposed(dataDir: string, keyPath: string): Exposure[] {
   const exposed: Exposure[] = [];
   if ((statSync(dataDir).mode & writableByAll) !== 0) {
@@ -101,12 +97,9 @@ export function findExposed(dataDir: string, keyPath: string): Exposure[] {
     exposed.push({ path: dataDir, reason: `${reason}chmod o-w ${quoted(dataDir)}` });
   }
   const key = statSync(keyPath, { throwIfNoEntry: false });
-  if (!key) return exposed;
-  // One that is root's can be meant for this login by its group.
-  const isOwn = key.uid === ownerOf(dataDir);
-  if ((key.mode & (isOwn ? accessibleToOthers : accessibleToAll)) !== 0) {
-    const reason = `Others than this login may use the key of all signing secrets (mode ${octal(key.mode)}). To end that: `;
-    exposed.push({ path: keyPath, reason: `${reason}chmod ${isOwn ? "go=" : "o="} ${quoted(keyPath)}` });
+  if (key && (key.mode & accessibleToAll) !== 0) {
+    const reason = `Everybody on this machine may use the key of all signing secrets (mode ${octal(key.mode)}). To end that: `;
+    exposed.push({ path: keyPath, reason: `${reason}chmod o= ${quoted(keyPath)}` });
   }
   return exposed;
 }

@@ -10,12 +10,12 @@ const keyBytes = 32;
  * The key that signing secrets are encrypted under: `PARLEY_SECRET_KEY` where it is set, else the key file in the data
  * folder. Undefined when there is none, which is said where a secret is needed and stops nothing else. A file that an
  * operator has just put there is on disk when this returns, before anything is sealed under it.
- * @throws DomainError `invalid` when the file does not hold a key, or somebody else can have written it.
+ * @throws DomainError `invalid` when the file does not hold a key, is a link, or can have been written by somebody else.
  */
 export function findKey(dataDir: string, fromSettings: string): Buffer | undefined {
   if (fromSettings !== "") return parseKey(fromSettings);
   const path = keyFile(dataDir);
-  const text = readTrusted(path);
+  const text = readTrusted(path, "PARLEY_SECRET_KEY");
   if (text === undefined) return undefined;
   const key = parseKey(text.trim());
   if (key) {

@@ -5,6 +5,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   statSync,
@@ -13,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { run, runJson, runRefused } from "../support/cli.ts";
-import { startServer } from "../support/server.ts";
+import { parley, startServer } from "../support/server.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 
 const init = ["init", "--team", "Acme", "--owner", "Ada"];
@@ -23,9 +24,19 @@ const subscribe = ["webhooks", "create", "--name", "N", "--event", "message.crea
 const toNobody = [...subscribe, "--url", "https://1.1.1.1/"];
 /** A login that the tests are not run as. */
 const stranger = 54_321;
+/** One more, which shares a group with the stranger. */
+const admin = 54_322;
 
 /** Only root can give a file to somebody else: with any other login there is nothing to be tested. */
 const testAsRoot = process.getuid?.() === 0 ? test : () => {};
+
+/** Runs the program as that login, in the group of the stranger, as a copy in the folder, which it has to be able to enter. */
+function as(login: number, folder: string): string[] {
+  // Not every folder that a clone can lie in can be entered by others.
+  const copy = join(folder, "parley");
+  const become = `setpriv --reuid=${login} --regid=${stranger} --clear-groups`;
+  return ["/bin/sh", "-c", `cp "$0" '${copy}' && exec ${become} '${copy}' "$@"`];
+}
 
 /** A workspace that was made on the command line, in a folder within the one that is removed. */
 async function workspaceFolder(): Promise<
@@ -45,6 +56,7 @@ describe("a secret.key that others can have written", () => {
     for (const command of [serve, toNobody]) {
       const { status, message } = await runRefused(folder.data, command);
       expect(status).toBe(1);
+      expect(message).toContain("PARLEY_SECRET_KEY");
       expect(message).toContain(`${key} may be written by others (mode 0${mode.toString(8)})`);
       expect(message).toEndWith(`chmod go-w ${key}`);
     }
@@ -61,6 +73,7 @@ describe("a secret.key that others can have written", () => {
     for (const command of [serve, toNobody]) {
       const { status, message } = await runRefused(folder.data, command);
       expect(status).toBe(1);
+      expect(message).toContain("PARLEY_SECRET_KEY");
       expect(message).toContain(`${key} belongs to ${stranger}`);
       expect(message).toEndWith(`chown root ${key}`);
     }
@@ -82,6 +95,27 @@ describe("a secret.key that others can have written", () => {
     },
   );
 
+  testAsRoot("is taken from the owner of the folder by the others of its group", async () => {
+    using folder = await workspaceFolder();
+    for (const name of readdirSync(folder.data)) {
+      chownSync(folder.file(name), stranger, stranger);
+      chmodSync(folder.file(name), name === "secret.key" ? 0o640 : 0o660);
+    }
+    chownSync(folder.data, stranger, stranger);
+    chmodSync(folder.data, 0o2770);
+    chmodSync(folder.path, 0o755);
+    const command = [...as(admin, folder.path), parley, "--data-dir", folder.data, ...toNobody];
+    const accepted = Bun.spawnSync(command);
+    expect(accepted.exitCode, accepted.stderr.toString()).toBe(0);
+
+    // One that is neither the owner's nor root's is given to the owner, whose server has to read it.
+    chownSync(folder.file("secret.key"), admin + 1, stranger);
+    const { exitCode, stderr } = Bun.spawnSync(command);
+    expect(exitCode).toBe(1);
+    expect(stderr.toString()).toContain(`belongs to ${admin + 1}`);
+    expect(stderr.toString().trimEnd()).toEndWith(`chown ${stranger} ${folder.file("secret.key")}`);
+  });
+
   test("is no concern of a server that has its key from its settings", async () => {
     using folder = await workspaceFolder();
     chmodSync(folder.file("secret.key"), 0o666);
@@ -95,8 +129,8 @@ describe("each start warns, with the command that ends it,", () => {
   test.each([
     ["of a data folder that everybody may write", "", 0o777, "chmod o-w"],
     ["of a sticky one, too", "", 0o1777, "chmod o-w"],
-    ["of a key that the group may read", "/secret.key", 0o640, "chmod go="],
-    ["of a key that everybody may read", "/secret.key", 0o644, "chmod go="],
+    ["of a key that everybody may read", "/secret.key", 0o644, "chmod o="],
+    ["of a key that everybody may run", "/secret.key", 0o601, "chmod o="],
   ])("%s", async (_, name, mode, remedy) => {
     using folder = await workspaceFolder();
     const path = `${folder.data}${name}`;
@@ -117,6 +151,16 @@ describe("each start warns, with the command that ends it,", () => {
   });
 });
 
+test("a key that the group may read as it may the database is taken, and not warned of", async () => {
+  using folder = await workspaceFolder();
+  chmodSync(folder.data, 0o770);
+  for (const name of ["parley.db", "queue.signal"]) chmodSync(folder.file(name), 0o660);
+  chmodSync(folder.file("secret.key"), 0o640);
+  await using server = await startServer({ dataDir: folder.data });
+  await server.logLine(({ msg }) => msg === "server.started");
+  expect(server.logLines().join()).not.toContain("data_folder.exposed");
+});
+
 testAsRoot(
   "a key of root's that the server may read by its group alone is taken, and not warned of",
   async () => {
@@ -125,10 +169,7 @@ testAsRoot(
     chownSync(folder.file("secret.key"), 0, stranger);
     chmodSync(folder.file("secret.key"), 0o640);
     chmodSync(folder.path, 0o755);
-    // The stranger may not enter every folder that a clone can lie in.
-    const copy = join(folder.path, "parley");
-    const become = `setpriv --reuid=${stranger} --regid=${stranger} --clear-groups`;
-    const within = ["/bin/sh", "-c", `cp "$0" '${copy}' && exec ${become} '${copy}' "$@"`];
+    const within = as(stranger, folder.path);
     {
       await using server = await startServer({ dataDir: folder.data, within });
       await server.logLine(({ msg }) => msg === "server.started");
@@ -158,6 +199,11 @@ describe("a symbolic link in the place of a file of the data folder is not follo
     expect(status).toBe(1);
     expect(message).toContain(`${folder.file(name)} is a symbolic link`);
     expect(message).toContain("--data-dir DIR");
+    expect(message.includes("PARLEY_SECRET_KEY")).toBe(name === "secret.key");
+    if (name === "secret.key") {
+      const environment = { PARLEY_SECRET_KEY: bytes.toString().trim() };
+      expect(await run(folder.data, toNobody, environment)).toMatchObject({ status: 0 });
+    }
     if (name.startsWith("parley.db")) {
       expect((await runRefused(folder.data, ["users", "list"])).message).toBe(message);
     }
