@@ -7,7 +7,7 @@ usage() {
 Usage: ./install.sh [--prefix DIR]
 
 Builds parley and installs it as DIR/bin/parley. It needs Bun 1.4.5 or newer: one on the PATH is used, else Bun is
-fetched with curl into .bun/ of this clone, from the registry of npm. Nothing is installed globally.
+fetched with npm or curl into .bun/ of this clone. Nothing is installed globally.
 Run it again to install a newer version; a parley that is running meanwhile is not disturbed.
 
   --prefix DIR   the folder to install to, made where it is missing (default: ~/.local)

@@ -25,10 +25,13 @@ is_usable() {
 sum_of() {
   case $1 in
   linux-x64) echo 2165fd0442e8187014b4ca2791e49a35a6705f3464fa80f0e8c93e1c115777728760804d06c20646ea4c64f7203680db2692eeea00098c8a0854f66db75689d6 ;;
+  linux-x64-baseline) echo b3cc8cc187059e7ac0d7bf208e2d2065b904d965437a3fd38b5c7bef4a0f7e2871c91c5230d846862010357579dda0deada67192c76f295fd101d40109dd2a3c ;;
   linux-x64-musl) echo d744285bf61f4e09d445a184687a490a25e32c8d9ee624ed7d50da03924a73253369ad5caba715518f7f52ae57918cefb518c72d17bd3a3fe54c3210731cbc1d ;;
+  linux-x64-musl-baseline) echo 71626153c874f8c8948294adf7db10863c4b208a2c28470a61db4a75da21a2452f02e37a8ca3b2ee0efe4034d94d7b701f1cfddf02f7057f8beb05d53c3507dc ;;
   linux-aarch64) echo e015e6b122a78ceae5196a99578c7fa166bb015a11f81ea509775d3333805c1226dede747ac960f706faea09ad5b501a984435975083be69abbb2b0486a39632 ;;
   linux-aarch64-musl) echo 5c235cf96bef30074d35bf8e593a20a72f8df709bad9f91578454b6fa868c34459856e4b3e2e9cec19647950ae5a9b3b5e3125dac685a4715adb4ff513e3c01e ;;
   darwin-x64) echo aa42cf3061d933d348e827874d6c157b3ce6968e9c0b84daef25008d82165d2dfaeaa41c3a5729ef9b76b99ca2b9544130f4b487da84d2d09cbc21c6685aa326 ;;
+  darwin-x64-baseline) echo cea7cb03903807e858321e56633612a2ddee674e85ce174fd0e130422b04cdd8ab62d5c68f97101657f2df50467cdb00b24d4677fc3f3b127f8eaa89ddc31c97 ;;
   darwin-aarch64) echo e0c2055c799cb47d84840c4b5e6dbfab136dbf5edd16d2c9ca5bda382b2b82ae8a4aa1d3b3a796e584ab26345b27161425a47dd357ec37c25f64e6be0ac5a959 ;;
   esac
 }
@@ -53,41 +56,86 @@ platform() {
   esac
 }
 
-# The registries to ask: the one that npm is set to, where there is npm, and its own.
-registries() {
-  if command -v npm >/dev/null 2>&1; then
+has() {
+  command -v "$1" >/dev/null 2>&1
+}
+
+# Whom to ask: npm, which knows this machine's registry, credentials, certificates and proxy; then, with curl, the
+# registry that npm is set to and npm's own.
+sources() {
+  if has npm; then echo npm; fi
+  has curl || return 0
+  if has npm; then
     npm config get registry 2>/dev/null </dev/null | grep '^https*://' || true
   fi
   echo https://registry.npmjs.org
 }
 
-sha512() {
-  if command -v sha512sum >/dev/null 2>&1; then sha512sum "$1"; else shasum -a 512 "$1"; fi | awk '{ print $1 }'
+# Has the source "$1" put the build "$2" into bun.tgz.
+download_from() {
+  if [ "$1" = npm ]; then
+    (
+      cd "$download"
+      npm pack --loglevel error "@oven/bun-$2@$wanted" >/dev/null </dev/null && mv oven-bun-*.tgz bun.tgz 2>/dev/null
+    )
+  else
+    curl -fsSL --retry 2 -o "$download/bun.tgz" "${1%/}/@oven/bun-$2/-/bun-$2-$wanted.tgz"
+  fi
 }
 
-fetch() {
-  command -v curl >/dev/null 2>&1 || return 1
-  platform=$(platform)
-  sum=$(sum_of "$platform")
+# Prints nothing where there is no tool for it.
+sha512() {
+  if has sha512sum; then
+    sha512sum "$1"
+  elif has shasum; then
+    shasum -a 512 "$1"
+  elif has openssl; then
+    openssl dgst -sha512 -r "$1"
+  fi | awk '{ print $1 }'
+}
+
+# Unpacks the build "$1" to "$bun", once it is the one that was published.
+unpack() {
+  sum=$(sum_of "$1")
   if [ -z "$sum" ]; then
-    echo "There is no Bun for this machine ($platform) that this clone knows." >&2
+    echo "There is no Bun for this machine ($1) that this clone knows." >&2
     return 1
   fi
-  for registry in $(registries); do
+  for source in $(sources); do
     echo "Fetching Bun $wanted from npm into .bun/ …" >&2
-    curl -fsSL --retry 2 -o "$download/bun.tgz" \
-      "${registry%/}/@oven/bun-$platform/-/bun-$platform-$wanted.tgz" || continue
-    if [ "$(sha512 "$download/bun.tgz")" != "$sum" ]; then
-      echo "What came is not Bun $wanted as it was published (its SHA-512 is another one): it was not run." >&2
-      continue
+    download_from "$source" "$1" || continue
+    if [ "$(sha512 "$download/bun.tgz")" = "$sum" ]; then
+      tar -xzf "$download/bun.tgz" -C "$download" package/bin/bun || return 1
+      bun=$download/package/bin/bun
+      chmod 755 "$bun"
+      return
     fi
-    tar -xzf "$download/bun.tgz" -C "$download" package/bin/bun || return 1
-    bun=$download/package/bin/bun
-    chmod 755 "$bun"
-    is_usable "$bun" && return
-    echo "Bun $wanted does not run on this machine ($platform)." >&2
-    return 1
+    echo "What came is not Bun $wanted as it was published (its SHA-512 is another one): it was not run." >&2
   done
+  return 1
+}
+
+# What this machine lacks to fetch a Bun.
+missing=
+
+fetch() {
+  if ! has npm && ! has curl; then
+    missing="curl or npm"
+    return 1
+  fi
+  if [ -z "$(sha512 /dev/null)" ]; then
+    echo "Nothing is fetched, since nothing here can check it." >&2
+    missing="sha512sum, shasum or openssl"
+    return 1
+  fi
+  platform=$(platform)
+  unpack "$platform" || return 1
+  is_usable "$bun" && return
+  # A processor without AVX2 runs another build.
+  case $platform in
+  *-x64*) unpack "$platform-baseline" && is_usable "$bun" && return ;;
+  esac
+  echo "Bun $wanted does not run on this machine ($platform)." >&2
   return 1
 }
 
@@ -103,7 +151,7 @@ if ! is_usable "$fetched"; then
   trap 'exit 1' HUP INT TERM
   if ! fetch; then
     echo "error: Parley is built with Bun $wanted or newer, which is not on the PATH and could not be fetched." >&2
-    echo "       Install it (https://bun.sh), or curl, and run this again." >&2
+    echo "       Install it (https://bun.sh)${missing:+, or $missing}, and run this again." >&2
     exit 1
   fi
   mv -f "$bun" "$fetched"

@@ -178,6 +178,69 @@ describe("find-bun.sh", () => {
     expect(await readdir(join(clone, ".bun"), { recursive: true })).toEqual(["1.4.5"]);
   });
 
+  /** Everything that it needs but a Bun, in one folder: no curl, and nothing that computes a SHA-512. */
+  async function bareTools(clone: string, more: Record<string, string> = {}): Promise<string> {
+    const bin = join(clone, "bin");
+    await mkdir(bin);
+    const tools = "sh dirname awk mkdir mktemp rm mv uname tr ldd sysctl grep tar gzip chmod env node".split(
+      " ",
+    );
+    for (const name of tools) {
+      const path = Bun.which(name);
+      if (path !== null && !(name in more)) await symlink(path, join(bin, name));
+    }
+    for (const [name, script] of Object.entries(more)) {
+      await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`);
+      await chmod(join(bin, name), 0o755);
+    }
+    await cp(join(project, "scripts/find-bun.sh"), join(clone, "scripts/find-bun.sh"));
+    return bin;
+  }
+
+  const sha512sum = `exec '${Bun.which("openssl") ?? "openssl"}' dgst -sha512 -r "$1"`;
+
+  test("says what is missing where nothing can check what it would fetch, and fetches nothing", async () => {
+    const clone = await mkdtemp(join(folder, "clone-"));
+    const PATH = await bareTools(clone, { curl: `: > '${clone}/asked'` });
+    const { stdout, stderr, status } = await run([join(clone, "scripts/find-bun.sh")], { PATH });
+    expect({ stdout, status }).toEqual({ stdout: "", status: 1 });
+    expect(stderr).toContain("sha512sum, shasum or openssl");
+    expect(stderr).not.toContain("What came");
+    expect(existsSync(join(clone, "asked"))).toBe(false);
+  });
+
+  test("checks what npm brings, too, and with openssl where there is nothing else", async () => {
+    const clone = await mkdtemp(join(folder, "clone-"));
+    const openssl = `exec '${Bun.which("openssl") ?? "openssl"}' "$@"`;
+    const npm = '[ "$1" = pack ] && echo nonsense > oven-bun-any-1.4.5.tgz';
+    const PATH = await bareTools(clone, { npm, openssl });
+    const { stdout, stderr, status } = await run([join(clone, "scripts/find-bun.sh")], { PATH });
+    expect({ stdout, status }).toEqual({ stdout: "", status: 1 });
+    expect(stderr).toContain("(its SHA-512 is another one)");
+  });
+
+  const npm = Bun.which("npm");
+  const testWithNpm = npm === null ? () => {} : test;
+
+  testWithNpm(
+    "has npm fetch it where there is no curl, and takes the build for older processors where the other does not run",
+    async () => {
+      const clone = await mkdtemp(join(folder, "clone-"));
+      // A processor that cannot run what is unpacked first, where there is another build to be had.
+      const tar = `'${Bun.which("tar") ?? "tar"}' "$@" || exit 1
+        echo unpacked >> '${clone}/unpacked'
+        [ "$(uname -m)" = x86_64 ] && [ "$(grep -c . '${clone}/unpacked')" = 1 ] || exit 0
+        echo 'kill -ILL $$' > "$4/package/bin/bun"`;
+      const PATH = await bareTools(clone, { npm: `exec '${npm}' "$@"`, sha512sum, tar });
+      const env = { ...process.env, PATH, npm_config_cache: join(clone, "cache") };
+      const { stdout, stderr, status } = await run([join(clone, "scripts/find-bun.sh")], env);
+      const bun = join(clone, ".bun/1.4.5/bun");
+      expect({ stdout, status }, stderr).toEqual({ stdout: `${bun}\n`, status: 0 });
+      expect((await run([bun, "--version"], {})).stdout).toBe("1.4.5\n");
+    },
+    { timeout: 180_000 },
+  );
+
   test("passes over an older Bun, and says what to install where none can be fetched", async () => {
     for (const version of ["1.4.4", "0.9.9", "nonsense"]) {
       const { stdout, stderr, status } = await findBun(version);
