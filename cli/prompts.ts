@@ -84,6 +84,25 @@ export class Prompts {
   }
 
   /**
+   * A secret: what is typed unseen on the terminal, or all that comes on standard input where that is none, without the
+   * white space around it.
+   * @throws DomainError `usage` when nothing comes, or on a terminal that nobody is to be asked on; Cancelled.
+   */
+  async secret(asked: Question): Promise<string> {
+    if (process.stdin.isTTY !== true) {
+      const secret = (await Bun.stdin.text()).trim();
+      return secret === "" ? missing(asked) : secret;
+    }
+    const { password } = await this.#ask(asked);
+    const validate = (value: string | undefined) =>
+      (value ?? "").trim() === "" ? "Please answer, or press Ctrl-C." : undefined;
+    const typed = await answered((streams) =>
+      password({ ...streams, message: asked.question, validate, clearOnError: true }),
+    );
+    return typed.trim();
+  }
+
+  /**
    * Returns when the person at the terminal, or `--yes`, says that it is to be done.
    * @throws DomainError `usage` without either; Cancelled.
    */
@@ -95,9 +114,8 @@ export class Prompts {
       throw new Cancelled();
   }
 
-  async #ask({ question, option }: Question) {
-    if (!this.#canAsk) throw new DomainError("usage", `${question} ${option} is missing.`);
-    return await this.#clack();
+  async #ask(asked: Question) {
+    return this.#canAsk ? await this.#clack() : missing(asked);
   }
 
   async #clack() {
@@ -105,6 +123,10 @@ export class Prompts {
     // Loaded only by the commands that have a question.
     return await import("@clack/prompts");
   }
+}
+
+function missing({ question, option }: Question): never {
+  throw new DomainError("usage", `${question} ${option} is missing.`);
 }
 
 /**

@@ -21,18 +21,19 @@ export function addListen(program: Command, invocation: Invocation): void {
     summary: "Receive deliveries on this machine, verify them and print them, until Ctrl-C",
     examples: [
       "PARLEY_LISTEN_SECRET=whsec_… parley listen --port 9000",
-      "parley listen --secret whsec_…",
+      "parley listen --secret -",
       "parley listen --status 500",
     ],
   })
     .option("--port <port>", "port to listen on, 0 for any free one", wholeNumber(0, 65_535), 9000)
     .option(
       "--secret <secret>",
-      "the signing secret; others on this machine see it in ps, and not in PARLEY_LISTEN_SECRET",
+      "the signing secret, or - to be asked for it or to read it from standard input; others on this machine see " +
+        "what is given here in ps, and not in PARLEY_LISTEN_SECRET",
     )
     .option("--status <status>", "what to answer", wholeNumber(200, 599), 200)
     .action(async (given: ListenOptions) => {
-      const secret = given.secret ?? (invocation.environment.PARLEY_LISTEN_SECRET || undefined);
+      const secret = await secretOf(invocation, given);
       const options = { ...given, secret };
       const stopped = stopSignal();
       const server = serve(invocation, options);
@@ -48,6 +49,15 @@ export function addListen(program: Command, invocation: Invocation): void {
       await stopped;
       await server.stop(true);
     });
+}
+
+/** @throws what `Prompts.secret` throws, where it is to be asked for. */
+async function secretOf(
+  { environment, prompts }: Invocation,
+  given: ListenOptions,
+): Promise<string | undefined> {
+  if (given.secret !== "-") return given.secret ?? (environment.PARLEY_LISTEN_SECRET || undefined);
+  return await prompts.secret({ question: "What is the signing secret?", option: "--secret" });
 }
 
 /** @throws DomainError `conflict` when the port is taken. */

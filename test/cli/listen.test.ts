@@ -57,6 +57,36 @@ test("listen takes the secret from the environment, where ps does not show it", 
   expect(await screen.ended()).toBe(0);
 });
 
+test("listen asks for the secret on a terminal, and shows nothing of what is typed", async () => {
+  await using screen = onTerminal("/nonexistent", ["listen", "--port", "0", "--secret", "-"]);
+  await screen.shows("What is the signing secret?");
+  screen.type(`${secret}${keys.enter}`);
+  await screen.shows("Stop it with Ctrl-C.");
+  expect(screen.raw).not.toContain(secret.slice(0, 3));
+  const [url = ""] = /http:\/\/localhost:\d+\//.exec(screen.text) ?? [];
+  expect(await deliver(url, "{}", secret)).toBe(200);
+  await screen.shows("  signature: valid");
+  screen.type(keys.interrupt);
+  expect(await screen.ended()).toBe(0);
+});
+
+test("listen reads the secret from what is piped into it, and ends where that is nothing", async () => {
+  const listen = ["listen", "--port", "0", "--secret", "-"];
+  const piped = async (text: string) => {
+    await using listening = startServing("/nonexistent", listen, {}, new Blob([text]));
+    const [url = ""] = /http:\/\/localhost:\d+\//.exec(await listening.firstLine()) ?? [];
+    expect(await deliver(url, "{}", secret)).toBe(200);
+    return (await listening.stop()).rest;
+  };
+  expect(await piped(`${secret}\n`)).toContain("  signature: valid");
+  expect(await piped("whsec_of_another")).toContain("  signature: refused, mismatch");
+  const { status, message } = await runRefused("/nonexistent", listen);
+  expect({ status, message }).toEqual({
+    status: 2,
+    message: "What is the signing secret? --secret is missing.",
+  });
+});
+
 test("listen answers with the status that it is told, and without a secret says how to get one", async () => {
   await using screen = onTerminal("/nonexistent", ["listen", "--port", "0", "--status", "503"]);
   await screen.shows("parley webhooks create --name Local");

@@ -58,11 +58,11 @@ function parseDocument(stdout: string): unknown {
 
 /** A command that serves until it is stopped, without a terminal: `await using serving = startServing(…)`. */
 export class Serving implements AsyncDisposable {
-  readonly #child: Bun.Subprocess<"ignore", "pipe", "ignore">;
+  readonly #child: Bun.Subprocess<"ignore" | Blob, "pipe", "ignore">;
   readonly #parts: AsyncIterator<string>;
 
-  constructor(args: readonly string[], env: Record<string, string>) {
-    this.#child = Bun.spawn([parley, ...args], { env, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+  constructor(args: readonly string[], env: Record<string, string>, stdin: "ignore" | Blob) {
+    this.#child = Bun.spawn([parley, ...args], { env, stdin, stdout: "pipe", stderr: "ignore" });
     this.#parts = this.#child.stdout.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
   }
 
@@ -91,14 +91,15 @@ export class Serving implements AsyncDisposable {
   }
 }
 
-/** Runs a command of the compiled program that serves the data folder. */
+/** Runs a command of the compiled program that serves the data folder, with nothing or that on its standard input. */
 export function startServing(
   dataDir: string,
   args: readonly string[],
   environment: Record<string, string> = {},
+  stdin: "ignore" | Blob = "ignore",
 ): Serving {
   requireBuild();
-  return new Serving(args, { ...baseEnvironment, PARLEY_DATA_DIR: dataDir, ...environment });
+  return new Serving(args, { ...baseEnvironment, PARLEY_DATA_DIR: dataDir, ...environment }, stdin);
 }
 
 /** A command on a pseudo-terminal of 80 columns: `await using screen = onTerminal(…)`. */
