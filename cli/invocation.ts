@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Config, dataDirectory, type Environment, readConfig } from "../src/config.ts";
+import { type Config, dataDirectory, type Environment, readConfig, readSetting } from "../src/config.ts";
 import { explainDataError, explainSqliteError } from "../src/data-errors.ts";
 import type { Database } from "../src/database/open.ts";
 import { signalWork } from "../src/jobs/signal.ts";
@@ -70,6 +70,15 @@ export class Invocation {
     return readConfig(this.dataDir, this.environment, flags);
   }
 
+  /**
+   * What subscriptions are told of. It is all that opening takes of the settings, so that commands go on working while
+   * another one, for the server alone, does not parse.
+   * @throws DomainError `invalid` when it does not parse.
+   */
+  get visibility(): Pick<Config, "webhooksVisibility"> {
+    return readSetting("webhooksVisibility", this.dataDir, this.environment);
+  }
+
   /** The address under which the world reaches the server, as far as the settings tell. */
   get baseUrl(): string {
     const { baseUrl, port } = this.config();
@@ -78,10 +87,10 @@ export class Invocation {
 
   /**
    * Runs `work` with the workspace open, and closes it.
-   * @throws what `config`, `openWorkspace` and `work` throw.
+   * @throws what `visibility`, `openWorkspace` and `work` throw.
    */
   async inWorkspace<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    const database = openWorkspace(this.dataDir, this.config().webhooksVisibility);
+    const database = openWorkspace(this.dataDir, this.visibility.webhooksVisibility);
     // A server on the same folder delivers at once what a command gives it to deliver.
     database.onWork(() => this.#tellServer());
     try {

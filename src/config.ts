@@ -90,6 +90,9 @@ const settings = {
 
 export type Config = { [Key in keyof typeof settings]: (typeof settings)[Key]["fallback"] };
 
+/** Settings as the command line gives them. */
+type Flags = { [Key in keyof Config]?: string | undefined };
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The environment that this process was started with; whoever needs it is given it. */
@@ -122,15 +125,32 @@ export function dataDirectory(flag: string | undefined, environment: Environment
  * A blank value in the environment counts as not set.
  * @throws DomainError `invalid` with a line for every setting that does not parse: its name, value and what it takes.
  */
-export function readConfig(
+export function readConfig(dataDir: string, environment: Environment, flags: Flags = {}): Config {
+  const file = readToml(join(dataDir, "parley.toml"));
+  const keys = Object.keys(settings) as Array<keyof Config>;
+  return parseSettings(keys, { file, environment, flags }, unknownKeys(file));
+}
+
+/**
+ * One setting, whatever stands in the others.
+ * @throws DomainError `invalid` when it does not parse, or `parley.toml` cannot be read.
+ */
+export function readSetting<Key extends keyof Config>(
+  key: Key,
   dataDir: string,
   environment: Environment,
-  flags: { [Key in keyof Config]?: string | undefined } = {},
-): Config {
-  const file = readToml(join(dataDir, "parley.toml"));
+): Pick<Config, Key> {
+  return parseSettings([key], { file: readToml(join(dataDir, "parley.toml")), environment, flags: {} });
+}
+
+function parseSettings<Key extends keyof Config>(
+  keys: readonly Key[],
+  { file, environment, flags }: { file: Map<string, string>; environment: Environment; flags: Flags },
+  problems: string[] = [],
+): Pick<Config, Key> {
   const config: Record<string, unknown> = {};
-  const problems = unknownKeys(file);
-  for (const [key, setting] of Object.entries(settings) as Array<[keyof Config, Setting<unknown>]>) {
+  for (const key of keys) {
+    const setting: Setting<unknown> = settings[key];
     const text = flags[key] ?? (environment[setting.name] || undefined) ?? file.get(tomlKey(setting.name));
     const value = text === undefined ? setting.fallback : setting.parse(text);
     const shown = setting.isSecret ? "set to something else" : JSON.stringify(text);
@@ -138,7 +158,7 @@ export function readConfig(
     config[key] = value;
   }
   if (problems.length > 0) throw new DomainError("invalid", problems.join("\n"));
-  return config as Config;
+  return config as Pick<Config, Key>;
 }
 
 /** `PARLEY_PORT` is `port` in the file, `INTEGRATIONS_ENABLED` is `integrations_enabled`. */

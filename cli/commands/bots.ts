@@ -86,7 +86,7 @@ export function addBots(program: Command, invocation: Invocation): void {
           data: bot,
           said: [
             `Deleted the bot ${bot.name}; what it wrote stays.`,
-            ...webhooksOfGone(bot, invocation.config()),
+            ...webhooksOfGone(bot, invocation.visibility),
           ],
           brief: bot.id,
           next: "parley bots list",

@@ -116,7 +116,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
 async function confirmWebhooks(invocation: Invocation, name: string): Promise<void> {
   const { output, prompts } = invocation;
   const { notes, question } =
-    invocation.config().webhooksVisibility === "creator" ? seenOpens(name) : workspaceOpens(name);
+    invocation.visibility.webhooksVisibility === "creator" ? seenOpens(name) : workspaceOpens(name);
   for (const note of notes) output.note(note);
   if (prompts.canAsk) await prompts.confirm(question);
 }

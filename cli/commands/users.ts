@@ -125,7 +125,7 @@ function addDeactivate(noun: Command, invocation: Invocation): void {
           data: person,
           said: [
             `Deactivated ${person.name}; what they wrote stays.`,
-            ...webhooksOfGone(person, invocation.config()),
+            ...webhooksOfGone(person, invocation.visibility),
           ],
           brief: person.id,
           next: `parley users reactivate ${person.id}`,

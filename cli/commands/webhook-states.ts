@@ -47,7 +47,7 @@ function addEnable(noun: Command, invocation: Invocation): void {
           data: { ...enabled, pending },
           said: [
             `The subscription ${name} is active${discardPending ? "; what waited is dropped" : ""}.`,
-            ...goneCreator(database.read, team.id, created_by, invocation.config()),
+            ...goneCreator(database.read, team.id, created_by, invocation.visibility),
           ],
           brief: id,
           next: `parley deliveries list --webhook ${id} --follow`,
@@ -57,7 +57,7 @@ function addEnable(noun: Command, invocation: Invocation): void {
 }
 
 function unlessWithheld(invocation: Invocation): string {
-  const followsCreators = invocation.config().webhooksVisibility === "creator";
+  const followsCreators = invocation.visibility.webhooksVisibility === "creator";
   return followsCreators ? ", but for those that its creator may not see now" : "";
 }
 

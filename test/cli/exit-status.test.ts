@@ -194,6 +194,22 @@ describe.concurrent("what is refused exits with 1", () => {
     expect(status).toBe(1);
     expect(stderr).toBe('error: PARLEY_PORT is "http"; it takes a whole number from 0 to 65535.\n');
   });
+
+  test("a setting that does not parse by those commands alone that go by it", async () => {
+    const broken = { PARLEY_PORT: "http", WEBHOOKS_TIMEOUT: "soon" };
+    for (const noun of ["users", "channels", "teams", "audit"]) {
+      expect(await run(folder.path, [noun, "list"], broken)).toMatchObject({ status: 0 });
+    }
+    // One that would print a token, or an address, does not find out afterwards that it cannot.
+    const mint = ["tokens", "create", "--bot", "ci", "--scope", "messages:read"];
+    expect((await run(folder.path, mint, broken)).stderr).toContain("PARLEY_PORT");
+    const visibility = { WEBHOOKS_VISIBILITY: "channel" };
+    const { status, stderr } = await run(folder.path, ["users", "list"], { ...broken, ...visibility });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'error: WEBHOOKS_VISIBILITY is "channel"; it takes one of workspace, creator.\n',
+    });
+  });
 });
 
 test("a refusal for people is on standard error alone", async () => {
