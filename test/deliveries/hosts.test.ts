@@ -99,10 +99,11 @@ describe("requests to one host", () => {
     queue.lanes.wake(others);
     await settled();
     expect(queue.underWay.size).toBeWithin(58, 61);
-    const before = sent(queue, others);
+    expect(sent(queue, others)).toBe(7);
     for (let ended = 0; ended < 5; ended++) queue.end(`s${ended}`);
     await settled();
-    expect(sent(queue, others)).toBeGreaterThan(before + 3);
+    // Seven eighths of the twelve places that the 47 of the first team leave, but for the last one.
+    expect(sent(queue, others)).toBe(11);
     expect(queue.underWay.size).toBeWithin(58, 61);
     await queue.lanes.stop(0);
   });
