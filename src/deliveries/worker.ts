@@ -72,7 +72,7 @@ export class Worker {
       this.#log,
       { places: parts.places, backoffBaseMs: parts.rules.backoffBaseMs },
     );
-    parts.database.onWork((subscriptionIds) => this.#lanes.wake(subscriptionIds));
+    parts.database.onWork((subscriptionIds) => void this.#wake(subscriptionIds));
   }
 
   /**
@@ -84,6 +84,15 @@ export class Worker {
     await this.#untilDone({}, async () => {
       this.#lanes.wake(await selectSubscriptionIdsWithWork(this.#database.read));
     });
+  }
+
+  /** Looks at these subscriptions: at once, and where they cannot be read, again until they can. */
+  async #wake(subscriptionIds: Iterable<string>): Promise<void> {
+    try {
+      await this.#untilDone({}, async () => this.#lanes.wake(subscriptionIds));
+    } catch {
+      // It was stopped meanwhile, and the next start looks at all of them.
+    }
   }
 
   /** Begins nothing new and waits for what is under way, for ten seconds at most. */

@@ -76,6 +76,18 @@ test("an attempt that cannot be written down for the moment is not made again: i
   ]);
 });
 
+test("an event is sent although its subscription cannot be read when it is stored", async () => {
+  await using receiver = startReceiver();
+  await using stage = await startWorker(receiver);
+  using other = new SqliteFile(stage.path);
+  other.run("PRAGMA busy_timeout = 5000");
+  other.run("ALTER TABLE subscriptions RENAME TO away");
+  await stage.post("hello");
+  await until("it is said", () => stage.count("delivery.held_up") > 0);
+  other.run("ALTER TABLE away RENAME TO subscriptions");
+  expect(JSON.parse((await receiver.nth(1)).text)).toMatchObject({ data: { body: "hello" } });
+});
+
 test("a subscription whose secret cannot be read is said so once, however much waits, until all are looked at again", async () => {
   await using receiver = startReceiver();
   await using stage = await startWorker(receiver, { hasKey: false });
