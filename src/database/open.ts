@@ -41,7 +41,7 @@ export type Database = {
   write<T>(change: (tx: Writing) => T | Promise<T>): Promise<T>;
   /**
    * Calls `listener` after each commit that gave subscriptions new work, with their ids, or that stored an event which is
-   * still to be queued for its subscriptions.
+   * still to be queued for its subscriptions; whoever asked for the changes is answered before.
    */
   onWork(listener: (subscriptionIds: ReadonlySet<string>, hasFanOuts: boolean) => void): void;
   /** Changes whenever any connection, of this process or another, has committed. Costs about a microsecond. */
@@ -131,12 +131,14 @@ export function openDatabase(
   const listeners: Array<Parameters<Database["onWork"]>[0]> = [];
   const files = new OpenFiles(path, accountOf(writer, reader));
   const log = new ChangeLog(writer, files);
-  const afterCommit = ({ woken, hasFanOuts }: Commit) => {
-    read.stamp.forget();
-    log.tend();
-    troubles.committed();
-    if (woken.size === 0 && !hasFanOuts) return;
-    for (const listener of listeners) listener(woken, hasFanOuts);
+  const afterCommit = () => read.stamp.forget();
+  const afterAnswers = ({ woken, hasFanOuts }: Commit) => {
+    try {
+      if (woken.size > 0 || hasFanOuts) for (const listener of listeners) listener(woken, hasFanOuts);
+    } finally {
+      log.tend();
+      troubles.committed();
+    }
   };
   let isLost = false;
   files.onLost(() => (isLost = true));
@@ -145,7 +147,13 @@ export function openDatabase(
     log.count();
   };
   const onFailure = (error: unknown) => troubles.writeFailed(error);
-  const queue = new WriteQueue(writer, tx, { lockWaitMs, beforeCommit, afterCommit, onFailure });
+  const queue = new WriteQueue(writer, tx, {
+    lockWaitMs,
+    beforeCommit,
+    afterCommit,
+    afterAnswers,
+    onFailure,
+  });
   // A new number for the log changes nothing else, and has a page written all the same.
   const troubles = new Troubles(log, () => queue.write(({ $client }) => countLog($client)));
 

@@ -27,7 +27,8 @@ export class WriteQueue {
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #tx: Writing;
   readonly #beforeCommit: () => void;
-  readonly #afterCommit: (commit: Commit) => void;
+  readonly #afterCommit: () => void;
+  readonly #afterAnswers: (commit: Commit) => void;
   readonly #onFailure: (error: unknown) => void;
   readonly #lockWaitMs: number;
   #waiting: Call[] = [];
@@ -41,7 +42,10 @@ export class WriteQueue {
       lockWaitMs: number;
       /** The last that is done in each transaction; where it throws, all of it is undone. */
       beforeCommit: () => void;
-      afterCommit: (commit: Commit) => void;
+      /** Before anybody is told of the commit. */
+      afterCommit: () => void;
+      /** When those who asked for the changes have heard of them, and before the next transaction. */
+      afterAnswers: (commit: Commit) => void;
       /** Told of whatever made a commit or one of its calls fail. */
       onFailure: (error: unknown) => void;
     },
@@ -51,6 +55,7 @@ export class WriteQueue {
     this.#tx = tx;
     this.#beforeCommit = options.beforeCommit;
     this.#afterCommit = options.afterCommit;
+    this.#afterAnswers = options.afterAnswers;
     this.#onFailure = options.onFailure;
     this.#lockWaitMs = options.lockWaitMs;
   }
@@ -83,7 +88,7 @@ export class WriteQueue {
     const batch = this.#waiting.slice(0, callsPerCommit);
     this.#waiting = this.#waiting.slice(callsPerCommit);
     try {
-      await this.#commitTogether(batch);
+      if (await this.#commitTogether(batch)) await this.#tellOfCommit();
     } finally {
       this.#goOn();
     }
@@ -105,7 +110,8 @@ export class WriteQueue {
     for (const tell of this.#whenDrained.splice(0)) tell();
   }
 
-  async #commitTogether(batch: Call[]): Promise<void> {
+  /** Returns whether it has committed. */
+  async #commitTogether(batch: Call[]): Promise<boolean> {
     let ran: Ran[];
     try {
       await this.#begin();
@@ -117,13 +123,14 @@ export class WriteQueue {
       const reason = this.#failed(error);
       for (const { reject } of batch) reject(reason);
       if (this.#file.inTransaction) this.#statements.rollBack.run();
-      return;
+      return false;
     }
+    this.#afterCommit();
     for (const result of ran) {
       if (result.ok) result.call.resolve(result.value);
       else result.call.reject(this.#failed(result.error));
     }
-    this.#tellOfCommit();
+    return true;
   }
 
   /** What is to be said to whoever made the call. */
@@ -148,10 +155,12 @@ export class WriteQueue {
     }
   }
 
-  /** A fault of whoever listens is reported on its own: the change is made, and the next ones wait to be. */
-  #tellOfCommit(): void {
+  // Bringing in the log and beginning deliveries take milliseconds: the answers, which are waited for, go out before. A
+  // fault of whoever listens is reported on its own: the change is made, and the next ones wait to be.
+  async #tellOfCommit(): Promise<void> {
+    await turn();
     try {
-      this.#afterCommit(this.#tx.commit);
+      this.#afterAnswers(this.#tx.commit);
     } catch (error) {
       reportError(error);
     }

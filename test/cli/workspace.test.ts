@@ -183,5 +183,5 @@ test("a command is done all the same where it cannot tell the server of what is 
   const bot = ["bots", "create", "--name", "ci", "--channel", "general"];
   const { status, stderr } = await run(folder.path, bot);
   expect(status).toBe(0);
-  expect(stderr).toMatch(/^The server does not know of it yet\. .*queue\.signal.*\nNext: /);
+  expect(stderr).toMatch(/^Next: .*\nThe server does not know of it yet\. .*queue\.signal/);
 });

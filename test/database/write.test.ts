@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type Database, openDatabase, type Writing } from "../../src/database/open.ts";
 import { insertTeam, selectTeams } from "../../src/teams/store.ts";
 import { addUser } from "../../src/users/users.ts";
+import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A database of its own, on disk as in life. */
@@ -271,7 +272,27 @@ describe("whoever waits for work", () => {
       ),
     );
     await database.write((tx) => addTeam(tx, "without work"));
+    await until("they are told", () => told.length > 0);
     expect(told).toEqual([{ ids: ["for one", "for two"], onDisk: ["one", "two"] }]);
+  });
+
+  test("is told when whoever asked for the change has an answer", async () => {
+    await using store = open();
+    const { database } = store;
+    const order: string[] = [];
+    database.onWork(() => void order.push("told"));
+    const answering = async () => {
+      await database.write(async (tx) => {
+        tx.commit.woken.add("somebody");
+        await addTeam(tx, "one");
+      });
+      // As far from the write as an answer is.
+      for (let step = 0; step < 20; step++) await Promise.resolve();
+      order.push("answered");
+    };
+    await answering();
+    await until("both have happened", () => order.length === 2);
+    expect(order).toEqual(["answered", "told"]);
   });
 
   test("cannot hold up the writes, however it fails", () => {
@@ -279,7 +300,7 @@ describe("whoever waits for work", () => {
     const path = join(folder.path, "parley.db");
     const program = Bun.fileURLToPath(import.meta.resolve("./write-for-faulty-listener.ts"));
     const { stdout, exitCode } = Bun.spawnSync([process.execPath, program, path], { timeout: 10_000 });
-    expect(stdout.toString().split("\n")).toEqual(["reported: nobody to tell", "one", "two", ""]);
+    expect(stdout.toString().split("\n")).toEqual(["one", "reported: nobody to tell", "two", ""]);
     expect(exitCode).toBe(0);
     expect(teamsOnDisk(path)).toEqual(["one", "two"]);
   });
