@@ -21,7 +21,6 @@ export default {
     { figure: "p99Ms", of: "beside it", against: "without", atMost: 2 },
     { figure: "postP99Ms", of: "beside it", against: "without", atMost: 1.2 },
   ],
-  isOneRun: true,
   async start(scale, stack) {
     const seconds = scale.isJudged ? fullSeconds : scale.seconds;
     const arrivals = stack.use(receiveArrivals());

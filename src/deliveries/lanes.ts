@@ -12,7 +12,7 @@ const faultPauseMs = 1_000;
  * After so many milliseconds of beginning attempts to new or slow receivers, whatever else the server has to do comes
  * first. Those to quick receivers begin at once: broken up, their outcomes would share fewer commits.
  */
-const sliceMs = 4;
+const sliceMs = 1;
 
 /**
  * Slow receivers then wait for so many times as long, up to a limit: those that hang end when their time is over, so that

@@ -13,8 +13,8 @@ import {
   updateFanOut,
 } from "./store.ts";
 
-/** So many jobs are queued in one write: a millisecond of work, which is what others wait for it. */
-const jobsPerWrite = 100;
+/** So many jobs are queued in one write: a millisecond with its commit, where each goes to another page. */
+const jobsPerWrite = 25;
 
 /** Whether any team has one: asked once for each commit, since nearly always none has. */
 const isAnyLeft = new WeakMap<Commit, boolean>();
