@@ -1,0 +1,37 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { join } from "node:path";
+import { type Database, openDatabase, type Writing } from "../../src/database/open.ts";
+import { insertTeam } from "../../src/teams/store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** A database of its own, on disk as in life. */
+export function open(
+  options: { lockWaitMs?: number } = {},
+): { database: Database; path: string } & AsyncDisposable {
+  const folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  const database = openDatabase(path, options);
+  return {
+    database,
+    path,
+    [Symbol.asyncDispose]: async () => {
+      await database.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** Adds a team of this name, and returns it. */
+export async function addTeam(tx: Writing, name: string): Promise<string> {
+  await insertTeam(tx, { id: name, name, slug: name, createdAt: 0 });
+  return name;
+}
+
+/** The teams that a connection of another process would see now. */
+export function teamsOnDisk(path: string): string[] {
+  using file = new SqliteFile(path, { readonly: true });
+  return file
+    .query<{ name: string }, []>("SELECT name FROM teams ORDER BY rowid")
+    .all()
+    .map(({ name }) => name);
+}
