@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import { explainDataError } from "../src/data-errors.ts";
 import type { Database } from "../src/database/open.ts";
 import type { OpenFiles } from "../src/database/open-files.ts";
@@ -35,8 +36,8 @@ export async function serveUntilStopped(
     const log = createLog(config.logLevel);
     endOnLoss(database.files, log);
     endOnFault(log, database.files);
-    const app = await startApp({ config, dataDir, database, log }).catch((error: unknown) => {
-      throw explainListenError(error, config) ?? explainDataError(error, dataDir);
+    const app = await startApp({ config, dataDir, database, log }).catch(async (error: unknown) => {
+      throw (await explainListenError(error, config)) ?? explainDataError(error, dataDir);
     });
     try {
       await onListening({ url: app.url, database });
@@ -83,27 +84,42 @@ function endOnFault(log: Log, files: OpenFiles): void {
 }
 
 /** The refusal that stands for the system's error about the address; undefined when the error is about something else. */
-function explainListenError(
+async function explainListenError(
   error: unknown,
   { host, port }: { host: string; port: number },
-): DomainError | undefined {
+): Promise<DomainError | undefined> {
   if (!(error instanceof Error && "code" in error && "syscall" in error)) return undefined;
   if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") return undefined;
   const advice = "Choose another one with PARLEY_PORT=N or parley serve --port N; 0 is any free one.";
   switch (error.code) {
     case "EADDRINUSE":
+      // Bun says so too of a name that has no address.
+      if (!(await hasAddress(host))) return noAddressOfOurs(host);
       return new DomainError("conflict", `Port ${port} of ${host} is taken. ${advice}`);
     case "EACCES":
       return new DomainError("forbidden", `Port ${port} is not for this login. ${advice}`);
     case "EADDRNOTAVAIL":
     case "EINVAL":
     case "ENOTFOUND":
-      return new DomainError(
-        "invalid",
-        `${JSON.stringify(host)} is not an address of this machine. 127.0.0.1 is for this machine alone, ` +
-          "0.0.0.0 for every network that it is in.",
-      );
+      return noAddressOfOurs(host);
     default:
       return undefined;
+  }
+}
+
+function noAddressOfOurs(host: string): DomainError {
+  return new DomainError(
+    "invalid",
+    `${JSON.stringify(host)} is not an address of this machine. 127.0.0.1 is for this machine alone, ` +
+      "0.0.0.0 for every network that it is in.",
+  );
+}
+
+async function hasAddress(host: string): Promise<boolean> {
+  try {
+    await lookup(host);
+    return true;
+  } catch {
+    return false;
   }
 }
