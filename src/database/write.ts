@@ -33,6 +33,8 @@ export class WriteQueue {
   readonly #lockWaitMs: number;
   #waiting: Call[] = [];
   #isRunning = false;
+  /** The last commit, while nobody but those who asked for its changes has heard of it. */
+  #untold: Commit | undefined;
   #whenDrained: Array<() => void> = [];
 
   constructor(
@@ -44,7 +46,7 @@ export class WriteQueue {
       beforeCommit: () => void;
       /** Before anybody is told of the commit. */
       afterCommit: () => void;
-      /** When those who asked for the changes have heard of them, and before the next transaction. */
+      /** A turn of the event loop later, and before the next transaction. */
       afterAnswers: (commit: Commit) => void;
       /** Told of whatever made a commit or one of its calls fail. */
       onFailure: (error: unknown) => void;
@@ -84,13 +86,28 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
+    this.#tellOfCommit();
     await this.#gather();
     const batch = this.#waiting.slice(0, callsPerCommit);
     this.#waiting = this.#waiting.slice(callsPerCommit);
     try {
-      if (await this.#commitTogether(batch)) await this.#tellOfCommit();
+      if (batch.length > 0) await this.#commitTogether(batch);
     } finally {
       this.#goOn();
+    }
+  }
+
+  // A turn after the commit: bringing in the log and beginning deliveries take milliseconds, and the answers, which are
+  // waited for, go out before. A fault of whoever listens is reported on its own: the change is made, and the next ones wait
+  // to be.
+  #tellOfCommit(): void {
+    const commit = this.#untold;
+    if (!commit) return;
+    this.#untold = undefined;
+    try {
+      this.#afterAnswers(commit);
+    } catch (error) {
+      reportError(error);
     }
   }
 
@@ -105,13 +122,12 @@ export class WriteQueue {
   }
 
   #goOn(): void {
-    if (this.#waiting.length > 0) return this.#runSoon();
+    if (this.#waiting.length > 0 || this.#untold) return this.#runSoon();
     this.#isRunning = false;
     for (const tell of this.#whenDrained.splice(0)) tell();
   }
 
-  /** Returns whether it has committed. */
-  async #commitTogether(batch: Call[]): Promise<boolean> {
+  async #commitTogether(batch: Call[]): Promise<void> {
     let ran: Ran[];
     try {
       await this.#begin();
@@ -123,14 +139,14 @@ export class WriteQueue {
       const reason = this.#failed(error);
       for (const { reject } of batch) reject(reason);
       if (this.#file.inTransaction) this.#statements.rollBack.run();
-      return false;
+      return;
     }
+    this.#untold = this.#tx.commit;
     this.#afterCommit();
     for (const result of ran) {
       if (result.ok) result.call.resolve(result.value);
       else result.call.reject(this.#failed(result.error));
     }
-    return true;
   }
 
   /** What is to be said to whoever made the call. */
@@ -152,17 +168,6 @@ export class WriteQueue {
         if (!isBusy(error) || performance.now() > deadline) throw error;
       }
       await Bun.sleep(lockRetryMs);
-    }
-  }
-
-  // Bringing in the log and beginning deliveries take milliseconds: the answers, which are waited for, go out before. A
-  // fault of whoever listens is reported on its own: the change is made, and the next ones wait to be.
-  async #tellOfCommit(): Promise<void> {
-    await turn();
-    try {
-      this.#afterAnswers(this.#tx.commit);
-    } catch (error) {
-      reportError(error);
     }
   }
 
