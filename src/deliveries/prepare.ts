@@ -8,13 +8,15 @@ export type PreparedRequest = { headers: Record<string, string>; body: Uint8Arra
 
 const userAgent = "Parley-Webhooks/1";
 
+const encoder = new TextEncoder();
+
 /**
  * The headers and the body of one attempt (specification part 6), signed in its way and in that of Standard Webhooks.
  * The signatures are made for this moment, so that a late retry is as fresh as a first attempt; `secrets` holds the
  * current one first.
  */
 export function prepare(notice: Notice, secrets: string[], now: number): PreparedRequest {
-  const body = new TextEncoder().encode(notice.envelope);
+  const body = encoder.encode(notice.envelope);
   const seconds = Math.floor(now / 1000);
   return {
     headers: {

@@ -35,23 +35,31 @@ export type Ending = {
  * Writes down how an attempt at a job ended, all in one write: the log, the subscription's streak, and what becomes of
  * the job. A job that somebody dropped meanwhile stays dropped (specification part 6, rules 1 and 2).
  */
-export async function settle(
+export function settle(
   tx: Writing,
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
-  { now, aheadMs, isCounted }: Ending = { now: Date.now(), aheadMs: 0, isCounted: true },
-): Promise<Settled> {
+  ending: Ending = { now: Date.now(), aheadMs: 0, isCounted: true },
+): Settled | Promise<Settled> {
   const attemptId = Bun.randomUUIDv7();
-  insertAttempt(tx, { id: attemptId, ...logged(job, outcome, now), isReplay: false });
+  insertAttempt(tx, { id: attemptId, ...logged(job, outcome, ending.now), isReplay: false });
   const isQueued = selectAttemptsMade(tx, job) === job.attempts;
+  if (outcome.kind !== "succeeded")
+    return settleFailure(tx, job, outcome, rules, { ...ending, attemptId, isQueued });
 
-  if (outcome.kind === "succeeded") {
-    updateOnSuccess(tx, job.subscriptionId, now);
-    if (isQueued) deleteJob(tx, job);
-    return { attemptId, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
-  }
+  updateOnSuccess(tx, job.subscriptionId, ending.now);
+  if (isQueued) deleteJob(tx, job);
+  return { attemptId, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
+}
 
+async function settleFailure(
+  tx: Writing,
+  job: QueuedJob,
+  outcome: Outcome,
+  rules: RetryRules,
+  { attemptId, isQueued, isCounted, now, aheadMs }: Ending & { attemptId: string; isQueued: boolean },
+): Promise<Settled> {
   const subscription = isCounted ? await updateOnFailure(tx, job.subscriptionId) : undefined;
   const isDisabled =
     subscription?.status === "active" &&
