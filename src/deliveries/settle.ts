@@ -44,12 +44,10 @@ export function settle(
 ): Settled | Promise<Settled> {
   const attemptId = Bun.randomUUIDv7();
   insertAttempt(tx, { id: attemptId, ...logged(job, outcome, ending.now), isReplay: false });
-  const isQueued = selectAttemptsMade(tx, job) === job.attempts;
-  if (outcome.kind !== "succeeded")
-    return settleFailure(tx, job, outcome, rules, { ...ending, attemptId, isQueued });
+  if (outcome.kind !== "succeeded") return settleFailure(tx, job, outcome, rules, { ...ending, attemptId });
 
   updateOnSuccess(tx, job.subscriptionId, ending.now);
-  if (isQueued) deleteJob(tx, job);
+  deleteJob(tx, job);
   return { attemptId, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
 }
 
@@ -58,7 +56,7 @@ async function settleFailure(
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
-  { attemptId, isQueued, isCounted, now, aheadMs }: Ending & { attemptId: string; isQueued: boolean },
+  { attemptId, isCounted, now, aheadMs }: Ending & { attemptId: string },
 ): Promise<Settled> {
   const subscription = isCounted ? await updateOnFailure(tx, job.subscriptionId) : undefined;
   const isDisabled =
@@ -80,6 +78,7 @@ async function settleFailure(
     now,
     baseMs: rules.backoffBaseMs,
   });
+  const isQueued = selectAttemptsMade(tx, job) === job.attempts;
   if (isQueued && next === undefined) deleteJob(tx, job);
   if (isQueued && next !== undefined) updateJob(tx, job, job.attempts + 1, next + aheadMs);
   return {
