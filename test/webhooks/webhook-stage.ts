@@ -157,9 +157,16 @@ export class WebhookStage implements AsyncDisposable {
     return this.#file.query<{ jobs: number }, [string]>(sql).get(id)?.jobs ?? 0;
   }
 
-  /** Waits until nothing is queued for the subscription: a job leaves the queue with its last attempt's log entry. */
+  /**
+   * Waits until nothing is queued for the subscription, and no event is still to be queued: a job leaves the queue with its
+   * last attempt's log entry.
+   */
   async drained(subscription: { id: string }): Promise<void> {
-    await until("the queue of the subscription is empty", () => this.queued(subscription) === 0);
+    const isAllQueued = () => this.#file.query("SELECT 1 FROM fan_outs").get() === null;
+    await until(
+      "the queue of the subscription is empty",
+      () => isAllQueued() && this.queued(subscription) === 0,
+    );
   }
 
   /** Has the subscription's receiver answer until slow start is over, and 20 attempts may run at once. Takes five messages. */
