@@ -157,16 +157,11 @@ export class WebhookStage implements AsyncDisposable {
     return this.#file.query<{ jobs: number }, [string]>(sql).get(id)?.jobs ?? 0;
   }
 
-  /**
-   * Waits until nothing is queued for the subscription, and no event is still to be queued: a job leaves the queue with its
-   * last attempt's log entry.
-   */
+  /** Waits until nothing is or will be queued for it: a job leaves the queue with its last attempt's log entry. */
   async drained(subscription: { id: string }): Promise<void> {
     const isAllQueued = () => this.#file.query("SELECT 1 FROM fan_outs").get() === null;
-    await until(
-      "the queue of the subscription is empty",
-      () => isAllQueued() && this.queued(subscription) === 0,
-    );
+    const isEmpty = () => isAllQueued() && this.queued(subscription) === 0;
+    await until("the queue of the subscription is empty", isEmpty);
   }
 
   /** Has the subscription's receiver answer until slow start is over, and 20 attempts may run at once. Takes five messages. */
