@@ -267,7 +267,7 @@ export class Lanes {
     const number = record.begin(attempt.beganAt);
     lane.inFlight.add(eventSeq);
     const work = this.#queue
-      .work({ subscriptionId, eventSeq, dueAt }, () => record.countFailure(number))
+      .work({ subscriptionId, eventSeq, dueAt }, (hasSucceeded) => record.hear(number, hasSucceeded))
       .then(
         (ended) => this.#note(lane, ended),
         (error: unknown) => this.#rest(lane, error, eventSeq),

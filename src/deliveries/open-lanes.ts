@@ -108,8 +108,7 @@ export class OpenLanes {
     const { record } = lane;
     const now = performance.now();
     record.ended(ended, now);
-    if (ended.kind === "succeeded") record.succeeded();
-    else if (ended.isCounted) record.failed(ended.failures, now);
+    if (ended.kind === "failed" && ended.isCounted) record.failed(ended.failures, now);
     const pool = this.pools[record.speed];
     if (lane.pool === pool) return;
     lane.pool.rest(lane);

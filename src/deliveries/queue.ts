@@ -20,9 +20,12 @@ export type Queue = {
   /** What is on record of the subscription; undefined when there is no such subscription. */
   standing(subscriptionId: string): Standing | undefined;
   /**
-   * One attempt at the job, settled. `countFailure` tells whether its failure lengthens the streak, and is to be called as
-   * soon as it is known to have failed. Undefined when there was none: a job that is gone or must not be sent any more
-   * is left as it is.
+   * One attempt at the job, settled. `hear` is to be called as soon as the receiver is known to have taken it or not, and
+   * tells whether its failure lengthens the streak. Undefined when there was none: a job that is gone or must not be sent
+   * any more is left as it is.
    */
-  work(job: Job & { subscriptionId: string }, countFailure: () => boolean): Promise<Ended | undefined>;
+  work(
+    job: Job & { subscriptionId: string },
+    hear: (hasSucceeded: boolean) => boolean,
+  ): Promise<Ended | undefined>;
 };

@@ -46,20 +46,21 @@ export class TrackRecord {
   }
 
   /**
-   * Whether the failure of this attempt counts. Attempts that were under way together when the first of them failed have
-   * learnt the same thing, so the others add nothing to the streak.
+   * Notes how the attempt has ended, before it is written down: what succeeded before a failure must not be taken for a
+   * sign of life after it. After a success twice as many may run at once. Returns whether a failure counts: attempts that
+   * were under way together when the first of them failed have learnt the same thing, so the others add nothing to the
+   * streak.
    */
-  countFailure(attempt: number): boolean {
+  hear(attempt: number, hasSucceeded: boolean): boolean {
+    if (hasSucceeded) {
+      this.atOnce = Math.min(this.atOnce * 2, atOnceMax);
+      this.#resumesAt = 0;
+      return false;
+    }
     if (attempt <= this.#countedUpTo) return false;
     this.#countedUpTo = this.#begun;
     this.atOnce = 1;
     return true;
-  }
-
-  /** Notes a success: twice as many may run at once. */
-  succeeded(): void {
-    this.atOnce = Math.min(this.atOnce * 2, atOnceMax);
-    this.#resumesAt = 0;
   }
 
   /** Notes how long the streak is after a failure that counted: from the second on, the next attempt waits. */

@@ -67,7 +67,7 @@ export class Worker {
         rest: (ms) => Bun.sleep(ms),
         nextJobs,
         standing: (subscriptionId) => selectStanding(this.#database.read, subscriptionId),
-        work: (job, countFailure) => this.#work(job, countFailure),
+        work: (job, hear) => this.#work(job, hear),
       },
       this.#log,
       { places: parts.places, backoffBaseMs: parts.rules.backoffBaseMs },
@@ -102,12 +102,12 @@ export class Worker {
   }
 
   /** One attempt at one job, unless it is gone, or must not be sent by now. */
-  async #work(key: JobKey, countFailure: () => boolean): Promise<Ended | undefined> {
+  async #work(key: JobKey, hear: (hasSucceeded: boolean) => boolean): Promise<Ended | undefined> {
     const job = selectJob(this.#database.read, key);
     const destination = job && selectDestination(this.#database.read, job.subscriptionId);
     if (!destination) return undefined;
     if (isWithheld(this.#database.read, job.subscriptionId, job.envelope)) return await this.#withhold(job);
-    return await this.#attempt(job, destination, countFailure);
+    return await this.#attempt(job, destination, hear);
   }
 
   /** Drops the job, and with it what else its creator may not see of what is due. */
@@ -123,7 +123,7 @@ export class Worker {
   async #attempt(
     job: QueuedJob,
     destination: Destination,
-    countFailure: () => boolean,
+    hear: (hasSucceeded: boolean) => boolean,
   ): Promise<Ended | undefined> {
     const secrets = this.#secretsOf(destination);
     if (!secrets) return undefined;
@@ -135,7 +135,7 @@ export class Worker {
       this.#log.warn({ webhook: destination.id, event: job.eventId, reason }, "delivery.put_off");
       return { kind };
     }
-    const isCounted = kind !== "succeeded" && countFailure();
+    const isCounted = hear(kind === "succeeded");
     const now = Date.now();
     const ending = { now, aheadMs: this.#clock.now() - now, isCounted };
     // The receiver has it: what cannot be written down yet must not be a reason to send it again.

@@ -27,9 +27,9 @@ describe("a fault of the queue", () => {
     queue.add("b", 2);
     const work = queue.work.bind(queue);
     let tries = 0;
-    queue.work = async (job, countFailure) => {
+    queue.work = async (job, hear) => {
       if (job.eventSeq === broken && ++tries === 1) throw new Error("the disk cannot be read");
-      return await work(job, countFailure);
+      return await work(job, hear);
     };
     queue.lanes.wake(["a", "b"]);
     queue.lanes.wake(["a"]);

@@ -4,8 +4,13 @@ import { type Places, placesFor, requestsMax } from "../../src/deliveries/places
 import type { Ended, Queue } from "../../src/deliveries/queue.ts";
 import { createLog } from "../../src/log.ts";
 
-/** How an attempt ends. */
-export type Ending = { hasFailed?: boolean; hasTimedOut?: boolean; durationMs?: number };
+/** How an attempt ends, and when that is written down: at once, if nothing else is said. */
+export type Ending = {
+  hasFailed?: boolean;
+  hasTimedOut?: boolean;
+  durationMs?: number;
+  written?: Promise<void>;
+};
 
 type QueuedJob = { eventSeq: number; dueAt: number };
 
@@ -92,7 +97,10 @@ export class MemoryQueue implements Queue {
     return found;
   }
 
-  async work({ eventSeq }: { eventSeq: number }, countFailure: () => boolean): Promise<Ended | undefined> {
+  async work(
+    { eventSeq }: { eventSeq: number },
+    hear: (hasSucceeded: boolean) => boolean,
+  ): Promise<Ended | undefined> {
     const subscription = this.subscriptionOf(eventSeq);
     // Dropped since it was fetched.
     if (subscription === undefined) return undefined;
@@ -101,13 +109,14 @@ export class MemoryQueue implements Queue {
     this.begun.push(subscription);
     this.underWay.set(eventSeq, { subscription, end: (how = {}) => resolve(how), fail: reject });
     try {
-      const { hasFailed = false, hasTimedOut = false, durationMs = 0 } = await promise;
+      const { hasFailed = false, hasTimedOut = false, durationMs = 0, written } = await promise;
       this.drop(eventSeq);
+      const isCounted = hear(!hasFailed);
+      if (written) await written;
       if (!hasFailed) {
         this.failures.delete(subscription);
         return { kind: "succeeded", durationMs };
       }
-      const isCounted = countFailure();
       const failures = (this.failures.get(subscription) ?? 0) + (isCounted ? 1 : 0);
       this.failures.set(subscription, failures);
       return { kind: "failed", durationMs, hasTimedOut, isCounted, failures };

@@ -39,6 +39,21 @@ describe("slow start", () => {
     await settled();
     expect(queue.count("a")).toBe(2);
   });
+
+  test("does not take what succeeded before a failure for a sign of life after it", async () => {
+    const queue = new MemoryQueue();
+    await queue.prove("a");
+    expect(await begun(queue, "a")).toBe(20);
+    const { promise: written, resolve: write } = Promise.withResolvers<void>();
+    const all = [...queue.underWay.values()];
+    for (const attempt of all.slice(0, 10)) attempt.end({ written });
+    await settled();
+    all[10]?.end({ hasFailed: true });
+    await settled();
+    write();
+    await settled();
+    expect(queue.count("a")).toBe(9);
+  });
 });
 
 describe("attempts that fail while they are under way together", () => {
