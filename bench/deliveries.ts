@@ -1,9 +1,9 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { signalWork } from "../src/jobs/signal.ts";
+import { signalWork } from "../src/outbox/signal.ts";
 import type { Figures, Scale } from "./benchmark.ts";
 import { type Child, startChild } from "./child.ts";
-import { createAuthority } from "../test/deliveries/certificates.ts";
+import { createAuthority } from "../test/outbound/certificates.ts";
 import { startParley } from "./parley.ts";
 import { addJobs, countRows, fillJobs } from "./tables.ts";
 import { temporaryFolder } from "./temporary-folder.ts";

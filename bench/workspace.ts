@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { ChannelRow } from "../src/channels/store.ts";
 import type { Database } from "../src/database/open.ts";
 import { createIncomingWebhook } from "../src/incoming-webhooks/incoming-webhooks.ts";
-import { createLog } from "../src/log.ts";
+import { createLog } from "../src/log/log.ts";
 import { findKey } from "../src/secrets/key.ts";
 import { Vault } from "../src/secrets/vault.ts";
 import { createSubscription } from "../src/subscriptions/subscriptions.ts";

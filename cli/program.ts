@@ -18,7 +18,7 @@ import { addTeams } from "./commands/teams.ts";
 import { addTokens } from "./commands/tokens.ts";
 import { addUsers } from "./commands/users.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
-import { Invocation } from "./invocation.ts";
+import { Invocation } from "./invocation/invocation.ts";
 
 /** What there is only while `INTEGRATIONS_ENABLED` is true. */
 const integrationCommands = new Set([

@@ -1,5 +1,5 @@
 import { processEnvironment } from "../src/config.ts";
-import { report } from "./failure.ts";
+import { report } from "./terminal/failure.ts";
 import { parleyProgram } from "./program.ts";
 
 process.stdout.on("error", (error: Error & { code?: string }) => {

@@ -1,10 +1,10 @@
-import { createBot } from "./bots/bots.ts";
+import { createBot } from "./accounts/bots.ts";
 import { type ChannelRow, selectChannels } from "./channels/store.ts";
 import type { Writing } from "./database/open.ts";
 import { DomainError } from "./errors.ts";
 import { createIncomingWebhook, revokeWebhooksOfBot } from "./incoming-webhooks/incoming-webhooks.ts";
 import { joinChannel } from "./members/members.ts";
-import { isMember } from "./members/store.ts";
+import { isMember } from "./channels/member-store.ts";
 import type { Vault } from "./secrets/vault.ts";
 import { scopes } from "./tokens/scopes.ts";
 import { createToken, revokeTokensOfUser } from "./tokens/tokens.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { startApp } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { createLog } from "../src/log.ts";
+import { createLog } from "../src/log/log.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { openWorkspace } from "./support/workspace.ts";
 

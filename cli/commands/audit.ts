@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { type AuditEntry, listAuditEntries } from "../../src/audit/audit.ts";
-import { isUuid } from "../../src/text.ts";
-import { addCommand } from "../command.ts";
-import { parseDuration } from "../durations.ts";
-import type { Invocation } from "../invocation.ts";
-import { relativeTime } from "../relative-time.ts";
-import { wholeNumber } from "../whole-number.ts";
+import { isUuid } from "../../src/input/text.ts";
+import { addCommand } from "../invocation/command.ts";
+import { parseDuration } from "../invocation/durations.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { relativeTime } from "../terminal/relative-time.ts";
+import { wholeNumber } from "../invocation/whole-number.ts";
 
 const entriesMax = 10_000;
 

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { createBot, deleteBot, listBots } from "../../src/bots/bots.ts";
+import { createBot, deleteBot, listBots } from "../../src/accounts/bots.ts";
 import { channelResource, getChannelNamed } from "../../src/channels/channels.ts";
 import { getUser, getUserNamed, userResource } from "../../src/users/users.ts";
 import type { ChannelRow } from "../../src/channels/store.ts";
-import { channelTitle } from "../channel-view.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { botReference } from "../references.ts";
-import { webhooksOfGone } from "../creator-view.ts";
+import { channelTitle } from "../terminal/channel-view.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { botReference } from "../invocation/references.ts";
+import { webhooksOfGone } from "../terminal/creator-view.ts";
 
 /** `parley bots`: the members of a team that are programs. */
 export function addBots(program: Command, invocation: Invocation): void {

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { channelResource, getChannelNamed } from "../../src/channels/channels.ts";
 import { joinChannel, leaveChannel, listMembersOf } from "../../src/members/members.ts";
 import { getUser, getUserNamed } from "../../src/users/users.ts";
-import { channelTitle } from "../channel-view.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { channelReference, userReference } from "../references.ts";
+import { channelTitle } from "../terminal/channel-view.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { channelReference, userReference } from "../invocation/references.ts";
 
 /** The verbs of `parley channels` that are about its members. */
 export function addMemberVerbs(noun: Command, invocation: Invocation): void {

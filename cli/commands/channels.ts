@@ -9,11 +9,11 @@ import {
 import { openDirect } from "../../src/channels/direct.ts";
 import { channelVisibilities } from "../../src/channels/schemas.ts";
 import { getUserNamed, subjectOf } from "../../src/users/users.ts";
-import { channelKind, channelTitle } from "../channel-view.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { channelReference, userReference } from "../references.ts";
-import { relativeTime } from "../relative-time.ts";
+import { channelKind, channelTitle } from "../terminal/channel-view.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { channelReference, userReference } from "../invocation/references.ts";
+import { relativeTime } from "../terminal/relative-time.ts";
 import { addMemberVerbs } from "./channel-members.ts";
 
 /** `parley channels`: every channel of a team, the private ones and direct messages included. */

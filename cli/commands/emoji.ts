@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { addEmoji, listEmoji, removeEmoji } from "../../src/emoji/emoji.ts";
 import { invalid } from "../../src/errors.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { relativeTime } from "../relative-time.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { relativeTime } from "../terminal/relative-time.ts";
 
 /** Far more than an emoji may have, so that nothing larger is read to be refused. */
 const imageBytesReadMax = 1024 * 1024;

@@ -9,11 +9,11 @@ import {
   rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { getUser, getUserNamed, subjectOf } from "../../src/users/users.ts";
-import { channelTitle } from "../channel-view.ts";
-import { addCommand } from "../command.ts";
-import type { InTeam, Invocation } from "../invocation.ts";
-import { outgoing } from "../outgoing.ts";
-import { botReference } from "../references.ts";
+import { channelTitle } from "../terminal/channel-view.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { InTeam, Invocation } from "../invocation/invocation.ts";
+import { outgoing } from "../invocation/outgoing.ts";
+import { botReference } from "../invocation/references.ts";
 
 /** `parley incoming-webhooks`: the secret addresses that post into a channel. */
 export function addIncomingWebhooks(program: Command, invocation: Invocation): void {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { initWorkspace } from "../../src/workspace.ts";
-import { loginName } from "../actor.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
+import { initWorkspace } from "../../src/data-folder.ts";
+import { loginName } from "../invocation/actor.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
 
 /** `parley init`: the workspace, its first owner and `#general`. */
 export function addInit(program: Command, invocation: Invocation): void {

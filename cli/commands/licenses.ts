@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import path from "../../licenses/THIRD_PARTY_NOTICES.txt" with { type: "file" };
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
 
 /** `parley licenses`: whose work the binary holds, and under which licences. */
 export function addLicenses(program: Command, invocation: Invocation): void {

@@ -5,10 +5,10 @@ import {
   verifyStandardSignature,
 } from "../../src/deliveries/signature.ts";
 import { DomainError } from "../../src/errors.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { stopSignal } from "../stop-signal.ts";
-import { wholeNumber } from "../whole-number.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { stopSignal } from "../invocation/stop-signal.ts";
+import { wholeNumber } from "../invocation/whole-number.ts";
 
 type ListenOptions = { port: number; secret?: string | undefined; status: number };
 

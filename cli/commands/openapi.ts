@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { invalid } from "../../src/errors.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
 
 /** `parley openapi`: the description of the REST API, for tools that read it. */
 export function addOpenApi(program: Command, invocation: Invocation): void {
@@ -13,7 +13,7 @@ export function addOpenApi(program: Command, invocation: Invocation): void {
     .option("--out <file>", "the file to write")
     .action(async (options: { out?: string }) => {
       // It needs the routes, which take longer to load than a small command takes to run.
-      const { openApiDocument } = await import("../../src/http/openapi.ts");
+      const { openApiDocument } = await import("../../src/openapi/openapi.ts");
       const document = await openApiDocument();
       const { output } = invocation;
       if (options.out === undefined) {

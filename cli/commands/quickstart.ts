@@ -5,12 +5,12 @@ import { makeQuickstart } from "../../src/quickstart.ts";
 import { getTeamNamed, type Team } from "../../src/teams/teams.ts";
 import type { User } from "../../src/users/schemas.ts";
 import { userResource } from "../../src/users/users.ts";
-import { hasWorkspace, initWorkspace } from "../../src/workspace.ts";
-import { loginName } from "../actor.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { outgoing } from "../outgoing.ts";
-import { serveUntilStopped } from "../serving.ts";
+import { hasWorkspace, initWorkspace } from "../../src/data-folder.ts";
+import { loginName } from "../invocation/actor.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { outgoing } from "../invocation/outgoing.ts";
+import { serveUntilStopped } from "../invocation/serving.ts";
 import { incomingUrl } from "./incoming-webhooks.ts";
 
 /** What a first try of the platform needs. */

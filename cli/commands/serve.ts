@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { serveUntilStopped } from "../serving.ts";
-import { wholeNumber } from "../whole-number.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { serveUntilStopped } from "../invocation/serving.ts";
+import { wholeNumber } from "../invocation/whole-number.ts";
 
 /** `parley serve`: migrates the data, serves, and stops cleanly when it is told to. */
 export function addServe(program: Command, invocation: Invocation): void {

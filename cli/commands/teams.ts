@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { createTeam, getTeamNamed, listTeams, renameTeam } from "../../src/teams/teams.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { teamReference } from "../references.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { teamReference } from "../invocation/references.ts";
 
 /** `parley teams`: the teams that share this workspace's data folder. */
 export function addTeams(program: Command, invocation: Invocation): void {

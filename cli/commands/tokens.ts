@@ -4,11 +4,11 @@ import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken, listTokens, revokeToken, type Token } from "../../src/tokens/tokens.ts";
 import { isTeamAdmin } from "../../src/subject.ts";
 import { getUser, getUserNamed } from "../../src/users/users.ts";
-import { addCommand } from "../command.ts";
-import { parseDuration } from "../durations.ts";
-import type { InTeam, Invocation } from "../invocation.ts";
-import { userReference } from "../references.ts";
-import { relativeTime } from "../relative-time.ts";
+import { addCommand } from "../invocation/command.ts";
+import { parseDuration } from "../invocation/durations.ts";
+import type { InTeam, Invocation } from "../invocation/invocation.ts";
+import { userReference } from "../invocation/references.ts";
+import { relativeTime } from "../terminal/relative-time.ts";
 
 type CreateOptions = {
   bot?: string;

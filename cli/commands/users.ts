@@ -10,10 +10,10 @@ import {
   reactivate,
   setRole,
 } from "../../src/users/users.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { personReference } from "../references.ts";
-import { webhooksOfGone, webhooksOfReturned } from "../creator-view.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { personReference } from "../invocation/references.ts";
+import { webhooksOfGone, webhooksOfReturned } from "../terminal/creator-view.ts";
 
 /** `parley users`: the people of a team. */
 export function addUsers(program: Command, invocation: Invocation): void {

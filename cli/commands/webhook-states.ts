@@ -7,14 +7,14 @@ import {
   type Pending,
   pendingOf,
 } from "../../src/subscriptions/status.ts";
-import { addCommand } from "../command.ts";
-import { goneCreator } from "../creator-view.ts";
-import { parseDuration } from "../durations.ts";
-import type { Invocation } from "../invocation.ts";
-import { outgoing } from "../outgoing.ts";
-import { relativeTime } from "../relative-time.ts";
-import { chosenSubscription } from "../subscription-reference.ts";
-import { Unsuccessful } from "../unsuccessful.ts";
+import { addCommand } from "../invocation/command.ts";
+import { goneCreator } from "../terminal/creator-view.ts";
+import { parseDuration } from "../invocation/durations.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { outgoing } from "../invocation/outgoing.ts";
+import { relativeTime } from "../terminal/relative-time.ts";
+import { chosenSubscription } from "../invocation/subscription-reference.ts";
+import { Unsuccessful } from "../terminal/unsuccessful.ts";
 
 /** The verbs of `parley webhooks` that act on one subscription: enable, disable, rotate-secret, ping. */
 export function addWebhookStates(noun: Command, invocation: Invocation): void {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { getChannelNamed, listAllChannels } from "../../src/channels/channels.ts";
-import { webhookEvents } from "../../src/events/event-types.ts";
+import { webhookEvents } from "../../src/event-types.ts";
 import {
   createSubscription,
   deleteSubscription,
@@ -8,13 +8,13 @@ import {
   showSubscription,
 } from "../../src/subscriptions/subscriptions.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
-import { channelTitle } from "../channel-view.ts";
-import { creatorTitle } from "../creator-view.ts";
-import { addCommand } from "../command.ts";
-import type { Invocation } from "../invocation.ts";
-import { outgoing } from "../outgoing.ts";
-import { relativeTime } from "../relative-time.ts";
-import { chosenSubscription } from "../subscription-reference.ts";
+import { channelTitle } from "../terminal/channel-view.ts";
+import { creatorTitle } from "../terminal/creator-view.ts";
+import { addCommand } from "../invocation/command.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { outgoing } from "../invocation/outgoing.ts";
+import { relativeTime } from "../terminal/relative-time.ts";
+import { chosenSubscription } from "../invocation/subscription-reference.ts";
 import { addWebhookStates } from "./webhook-states.ts";
 
 type CreateOptions = { name?: string; url?: string; event?: string[]; channel?: string[] };

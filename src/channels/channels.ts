@@ -1,11 +1,11 @@
 import { record } from "../audit/audit.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, invalid } from "../errors.ts";
-import { insertMember } from "../members/store.ts";
+import { insertMember } from "./member-store.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
-import { byName, slugOf } from "../text.ts";
+import { byName, slugOf } from "../input/text.ts";
 import { timestamp } from "../timestamp.ts";
-import { checkOf } from "../validation.ts";
+import { checkOf } from "../input/validation.ts";
 import { type Channel, ChannelInput } from "./schemas.ts";
 import {
   type ChannelRow,

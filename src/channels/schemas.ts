@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Nullable, OneOf, Text, Uuid } from "../validation.ts";
+import { Nullable, OneOf, Text, Uuid } from "../input/validation.ts";
 
 export const channelVisibilities = ["public", "private"] as const;
 

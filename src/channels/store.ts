@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { change, prepared, query } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
-import { writtenOnce } from "../database/written-once.ts";
+import { writtenOnce } from "../database/coalesced-write.ts";
 
 /** All of a channel that seldom changes; where its messages have come to is asked for on its own. */
 export type ChannelRow = Omit<typeof channels.$inferSelect, "lastPosition">;

@@ -1,9 +1,9 @@
 import type { Reading } from "../database/open.ts";
-import { remembered } from "../database/remembered.ts";
+import { remembered } from "../database/cached.ts";
 import { forbidden, notFound } from "../errors.ts";
-import { selectJoinedAt } from "../members/store.ts";
+import { selectJoinedAt } from "./member-store.ts";
 import { isTeamAdmin, type Subject } from "../subject.ts";
-import { isUuid } from "../text.ts";
+import { isUuid } from "../input/text.ts";
 import { type ChannelRow, selectChannel } from "./store.ts";
 
 export type SeenChannel = { channel: ChannelRow; isMember: boolean };

@@ -9,7 +9,7 @@ import { beginNumbers, countLog } from "./log-number.ts";
 import { migrate } from "./migrate.ts";
 import { type Account, type LogState, OpenFiles } from "./open-files.ts";
 import * as schema from "./schema.ts";
-import { type Stamp, stampOf, stampOncePerTurn } from "./stamp.ts";
+import { type Stamp, stampOf, stampOncePerTurn } from "./cache-version.ts";
 import { type TroubleListener, Troubles } from "./trouble.ts";
 import { WriteQueue } from "./write.ts";
 

@@ -1,5 +1,5 @@
 import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { webhookEvents } from "../events/event-types.ts";
+import { webhookEvents } from "../event-types.ts";
 
 /**
  * The tables as drizzle sees them. The SQL under `migrations/` is what creates them; a test compares the two.

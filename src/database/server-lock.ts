@@ -2,8 +2,8 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
-import { lockDescriptor } from "../libc.ts";
-import { touchFile } from "../on-disk.ts";
+import { lockDescriptor } from "../system/libc.ts";
+import { touchFile } from "../system/on-disk.ts";
 
 /** How long to wait before another try for a lock that somebody else has, in milliseconds. */
 const retryMs = 20;

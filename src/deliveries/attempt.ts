@@ -1,8 +1,8 @@
 import { closeSync, openSync } from "node:fs";
-import { type AddressGuard, vet } from "./address-guard.ts";
+import { type AddressGuard, vet } from "../outbound/address-guard.ts";
 import { Pauses } from "./pauses.ts";
 import type { PreparedRequest } from "./prepare.ts";
-import { noDescriptor, send } from "./send.ts";
+import { noDescriptor, send } from "../outbound/send.ts";
 
 /**
  * How one attempt ended. Whatever the receiver does is an outcome and never an exception. `own_fault` is no attempt at

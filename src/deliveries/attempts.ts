@@ -1,5 +1,5 @@
 import type { Reading } from "../database/open.ts";
-import { selectEvent } from "../events/store.ts";
+import { selectEvent } from "../outbox/event-store.ts";
 import { notFound } from "../errors.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { timestamp } from "../timestamp.ts";

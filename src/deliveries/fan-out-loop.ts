@@ -1,7 +1,7 @@
 import type { Database } from "../database/open.ts";
-import { continueFanOuts } from "../fan-outs/fan-outs.ts";
-import { selectNextFanOut } from "../fan-outs/store.ts";
-import type { Log } from "../log.ts";
+import { continueFanOuts } from "../outbox/fan-outs.ts";
+import { selectNextFanOut } from "../outbox/fan-out-store.ts";
+import type { Log } from "../log/log.ts";
 import { Throttle } from "./throttle.ts";
 
 /** After each write it rests for so many times as long as that took: what people wait for comes first. */

@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { type Lane, OpenLanes } from "./open-lanes.ts";
 import type { Places } from "./places.ts";
 import type { Pool, UnderWay } from "./pool.ts";

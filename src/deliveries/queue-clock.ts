@@ -1,6 +1,6 @@
 import type { Reading, Writing } from "../database/open.ts";
-import { selectNewestEventTime } from "../events/store.ts";
-import { selectAhead, updateAhead } from "../jobs/store.ts";
+import { selectNewestEventTime } from "../outbox/event-store.ts";
+import { selectAhead, updateAhead } from "../outbox/job-store.ts";
 import { selectNewestAttemptTime } from "./store.ts";
 
 /** By so much less, in milliseconds, the machine's clock was not set but corrected, as it is all the time. */

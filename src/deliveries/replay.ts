@@ -1,11 +1,11 @@
 import { record } from "../audit/audit.ts";
 import type { Database } from "../database/open.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { selectEvent } from "../events/store.ts";
+import { selectEvent } from "../outbox/event-store.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
-import { isWithheld } from "../subscriptions/visibility.ts";
+import { isWithheld } from "../outbox/creator-visibility.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { deliveryResource } from "./attempts.ts";
 import { prepare } from "./prepare.ts";

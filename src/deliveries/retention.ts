@@ -1,8 +1,14 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
-import { deleteEvents, selectEventSeqs, selectEventTime, selectLastEventSeq } from "../events/store.ts";
-import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../fan-outs/store.ts";
-import { deleteJobs, deleteJobsBefore, endOfQueue, type JobKey, selectJobsBackwards } from "../jobs/store.ts";
-import type { Log } from "../log.ts";
+import { deleteEvents, selectEventSeqs, selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
+import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
+import {
+  deleteJobs,
+  deleteJobsBefore,
+  endOfQueue,
+  type JobKey,
+  selectJobsBackwards,
+} from "../outbox/job-store.ts";
+import type { Log } from "../log/log.ts";
 import {
   deleteSubscriptions,
   selectDeletedSubscriptionIds,

@@ -1,5 +1,5 @@
 import type { Writing } from "../database/open.ts";
-import { deleteJob, type QueuedJob, selectAttemptsMade, updateJob } from "../jobs/store.ts";
+import { deleteJob, type QueuedJob, selectAttemptsMade, updateJob } from "../outbox/job-store.ts";
 import { disable } from "../subscriptions/status.ts";
 import { updateOnFailure, updateOnSuccess } from "../subscriptions/store.ts";
 import type { Outcome } from "./attempt.ts";

@@ -1,6 +1,6 @@
 import type { Writing } from "../database/open.ts";
-import { deleteJob, selectJob, selectNextJobs } from "../jobs/store.ts";
-import { isWithheld } from "../subscriptions/visibility.ts";
+import { deleteJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
+import { isWithheld } from "../outbox/creator-visibility.ts";
 
 /** So many jobs are looked at in one write, so that other writes wait a few milliseconds at most. */
 const jobsPerWrite = 200;

@@ -1,7 +1,7 @@
 import type { Database } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
-import { type JobKey, type QueuedJob, selectJob, selectNextJobs } from "../jobs/store.ts";
-import type { Log } from "../log.ts";
+import { type JobKey, type QueuedJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
+import type { Log } from "../log/log.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
 import {
@@ -10,7 +10,7 @@ import {
   selectStanding,
   selectSubscriptionIdsWithWork,
 } from "../subscriptions/store.ts";
-import { isWithheld } from "../subscriptions/visibility.ts";
+import { isWithheld } from "../outbox/creator-visibility.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { Lanes } from "./lanes.ts";
 import type { Places } from "./places.ts";

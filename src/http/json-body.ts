@@ -1,5 +1,5 @@
 import { DomainError } from "../errors.ts";
-import { parseJson, UnreadableBody } from "../json.ts";
+import { parseJson, UnreadableBody } from "../input/json.ts";
 
 /** No request of the API and no incoming webhook needs more (decisions, section 1). */
 export const bodyBytesMax = 1024 * 1024;

@@ -1,5 +1,5 @@
-import type { DescriptorReserve } from "../descriptors.ts";
-import type { Log } from "../log.ts";
+import type { DescriptorReserve } from "../system/descriptors.ts";
+import type { Log } from "../log/log.ts";
 import { originalOf } from "./client-address.ts";
 
 type Server = Bun.Server<undefined>;

@@ -1,9 +1,9 @@
-import type { DescriptorReserve } from "../descriptors.ts";
-import type { Log } from "../log.ts";
+import type { DescriptorReserve } from "../system/descriptors.ts";
+import type { Log } from "../log/log.ts";
 import { noteOriginal } from "./client-address.ts";
-import type { DirectAnswer } from "./direct.ts";
+import type { DirectAnswer } from "./fast-path.ts";
 import { Listener } from "./listener.ts";
-import { faultMessage, faultOf, noteFault, refusalBody } from "./refusals.ts";
+import { faultMessage, faultOf, noteFault, refusalBody } from "./error-responses.ts";
 import { type FoundRoute, routeTable } from "./route-table.ts";
 
 /** What answers requests, with the routes that it knows. */

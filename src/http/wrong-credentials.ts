@@ -1,5 +1,5 @@
 import type { DomainError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { networkOf } from "./client-address.ts";
 import { RateLimit, rateLimited } from "./rate-limit.ts";
 

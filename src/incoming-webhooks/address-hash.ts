@@ -1,4 +1,4 @@
-import { hashOf, isSecretText } from "../tokens/secret-text.ts";
+import { hashOf, isSecretText } from "../secrets/secret-text.ts";
 
 /** What the stored hash of a webhook begins with that takes signed requests only. */
 export const signedPrefix = "signed:";

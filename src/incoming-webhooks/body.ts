@@ -1,4 +1,4 @@
-import { parseJson, UnreadableBody } from "../json.ts";
+import { parseJson, UnreadableBody } from "../input/json.ts";
 
 /**
  * The JSON that a sender means, from the bytes as they came: a JSON body under whatever content type, as `curl -d` and

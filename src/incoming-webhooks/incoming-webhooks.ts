@@ -3,11 +3,11 @@ import type { ChannelRow } from "../channels/store.ts";
 import { refuseArchived } from "../channels/visibility.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
-import { isMember } from "../members/store.ts";
-import { checkName } from "../name.ts";
+import { isMember } from "../channels/member-store.ts";
+import { checkName } from "../input/name.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { timestamp } from "../timestamp.ts";
-import { hashOf, newSecret } from "../tokens/secret-text.ts";
+import { hashOf, newSecret } from "../secrets/secret-text.ts";
 import type { UserRow } from "../users/store.ts";
 import { signedHashOf } from "./address-hash.ts";
 import {

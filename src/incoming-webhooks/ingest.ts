@@ -1,8 +1,8 @@
 import { refuseArchived } from "../channels/visibility.ts";
 import type { Database, Reading } from "../database/open.ts";
-import { remembered } from "../database/remembered.ts";
+import { remembered } from "../database/cached.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
-import { isMember } from "../members/store.ts";
+import { isMember } from "../channels/member-store.ts";
 import { appendMessage } from "../messages/append.ts";
 import type { Message } from "../messages/schemas.ts";
 import type { Vault } from "../secrets/vault.ts";

@@ -1,7 +1,7 @@
 import { invalid } from "../errors.ts";
-import { UnreadableBody } from "../json.ts";
+import { UnreadableBody } from "../input/json.ts";
 import { bodyLengthMax } from "../messages/schemas.ts";
-import { isNameable, isStorable, isWithin, trim } from "../text.ts";
+import { isNameable, isStorable, isWithin, trim } from "../input/text.ts";
 import { iconUrlLengthMax, usernameLengthMax } from "./schemas.ts";
 
 /** What a sender wants posted. */

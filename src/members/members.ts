@@ -3,16 +3,16 @@ import type { ChannelRow } from "../channels/store.ts";
 import { getManagedChannel, refuseArchived, type SeenChannel } from "../channels/visibility.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
-import { emit } from "../events/events.ts";
+import { emit } from "../outbox/emit.ts";
 import { addNotice } from "../messages/notices.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
-import { byName } from "../text.ts";
+import { byName } from "../input/text.ts";
 import type { User } from "../users/schemas.ts";
 import { selectUser, type UserRow } from "../users/store.ts";
 import { userResource } from "../users/users.ts";
-import { checkOf } from "../validation.ts";
+import { checkOf } from "../input/validation.ts";
 import { MemberInput } from "./schemas.ts";
-import { deleteMember, insertMember, isMember, selectMembers } from "./store.ts";
+import { deleteMember, insertMember, isMember, selectMembers } from "../channels/member-store.ts";
 
 const checkMemberInput = checkOf(MemberInput);
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Uuid } from "../validation.ts";
+import { Uuid } from "../input/validation.ts";
 
 /** The body of `POST /channels/{channel}/members` (specification part 4). */
 export const MemberInput = Type.Object({

@@ -1,6 +1,6 @@
 import { type ChannelRow, takePosition } from "../channels/store.ts";
 import type { Writing } from "../database/open.ts";
-import { emit } from "../events/events.ts";
+import { emit } from "../outbox/emit.ts";
 import { messageResource } from "./resource.ts";
 import type { Message } from "./schemas.ts";
 import { type Author, insertMessage, type MessageRow } from "./store.ts";

@@ -1,10 +1,10 @@
 import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
-import { emit } from "../events/events.ts";
+import { emit } from "../outbox/emit.ts";
 import type { Subject } from "../subject.ts";
-import { isUuid } from "../text.ts";
-import { checkOf } from "../validation.ts";
+import { isUuid } from "../input/text.ts";
+import { checkOf } from "../input/validation.ts";
 import { appendMessage } from "./append.ts";
 import { messageResource } from "./resource.ts";
 import { type Message, MessageEdit, MessageInput } from "./schemas.ts";

@@ -2,7 +2,7 @@ import { selectLastPosition } from "../channels/store.ts";
 import { getSeenChannel } from "../channels/visibility.ts";
 import type { Reading } from "../database/open.ts";
 import type { Subject } from "../subject.ts";
-import { checkOf } from "../validation.ts";
+import { checkOf } from "../input/validation.ts";
 import { messageResource } from "./resource.ts";
 import { type MessagePage, MessagesQuery, messagesPerPage } from "./schemas.ts";
 import { selectMessageRange } from "./store.ts";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { User } from "../users/schemas.ts";
-import { Nullable, OneOf, PageNumber, Text, Uuid } from "../validation.ts";
+import { Nullable, OneOf, PageNumber, Text, Uuid } from "../input/validation.ts";
 
 /** How many messages a page holds (specification part 8). */
 export const messagesPerPage = 50;

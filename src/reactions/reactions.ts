@@ -5,13 +5,13 @@ import { shortcodeName } from "../emoji/emoji.ts";
 import { hasEmoji } from "../emoji/store.ts";
 import { canonicalEmoji } from "../emoji/unicode.ts";
 import { type DomainError, invalid } from "../errors.ts";
-import { emit } from "../events/events.ts";
+import { emit } from "../outbox/emit.ts";
 import { getMessageIn } from "../messages/messages.ts";
 import { reactionsOf } from "../messages/resource.ts";
 import type { ReactionSummary } from "../messages/schemas.ts";
 import { type MessageRow, updateReactions } from "../messages/store.ts";
 import type { Subject } from "../subject.ts";
-import { isWithin } from "../text.ts";
+import { isWithin } from "../input/text.ts";
 import { userResource } from "../users/users.ts";
 import { deleteReaction, insertReaction } from "./store.ts";
 

@@ -1,7 +1,7 @@
 import { DomainError } from "../errors.ts";
-import { faultMessage } from "../http/refusals.ts";
+import { faultMessage } from "../http/error-responses.ts";
 import { headersOf, statusOf } from "../http/statuses.ts";
-import { ScimError, type ScimType } from "./errors.ts";
+import { ScimError, type ScimType } from "./protocol/errors.ts";
 
 const errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error";
 const listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse";

@@ -1,6 +1,6 @@
 import { readBytes } from "../http/json-body.ts";
-import { parseJson, UnreadableBody } from "../json.ts";
-import { refused, ScimError } from "./errors.ts";
+import { parseJson, UnreadableBody } from "../input/json.ts";
+import { refused, ScimError } from "./protocol/errors.ts";
 
 /**
  * The JSON object in the request's body, whatever its `Content-Type` says: directories send several, or none.

@@ -1,6 +1,6 @@
-import { type Attribute, groupKind, type ResourceKind, userKind } from "./attributes.ts";
-import { operationsMax } from "./patch.ts";
-import { pageSizeMax } from "./query.ts";
+import { type Attribute, groupKind, type ResourceKind, userKind } from "./protocol/attributes.ts";
+import { operationsMax } from "./protocol/patch.ts";
+import { pageSizeMax } from "./protocol/query.ts";
 import { bodyBytesMax } from "../http/json-body.ts";
 
 const kinds = [userKind, groupKind];

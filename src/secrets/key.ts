@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
-import { flush, writeFileOnce } from "../on-disk.ts";
-import { readTrusted } from "../trusted-files.ts";
+import { flush, writeFileOnce } from "../system/on-disk.ts";
+import { readTrusted } from "../system/trusted-files.ts";
 
 const keyBytes = 32;
 

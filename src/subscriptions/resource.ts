@@ -1,4 +1,4 @@
-import type { WebhookEvent } from "../events/event-types.ts";
+import type { WebhookEvent } from "../event-types.ts";
 import { timestamp } from "../timestamp.ts";
 import type { ListedSubscription, WebhookSubscription } from "./schemas.ts";
 import type { SubscriptionRow } from "./store.ts";

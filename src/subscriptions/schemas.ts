@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { webhookEvents } from "../events/event-types.ts";
-import { Nullable, OneOf, Text, Uuid } from "../validation.ts";
+import { webhookEvents } from "../event-types.ts";
+import { Nullable, OneOf, Text, Uuid } from "../input/validation.ts";
 
 const time = Nullable(Type.String({ format: "date-time" }));
 

@@ -1,7 +1,7 @@
 import type { Writing } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
 import type { Vault } from "../secrets/vault.ts";
-import { newSecret } from "../tokens/secret-text.ts";
+import { newSecret } from "../secrets/secret-text.ts";
 import { listedSubscription } from "./resource.ts";
 import type { ListedSubscription } from "./schemas.ts";
 import { type Destination, updateSubscription } from "./store.ts";

@@ -1,9 +1,9 @@
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { DomainError } from "../errors.ts";
-import { selectEventTime, selectLastEventSeq } from "../events/store.ts";
-import { hasFanOuts } from "../fan-outs/fan-outs.ts";
-import { selectStillToQueue } from "../fan-outs/store.ts";
-import { deleteJobs, hastenJob, selectJobsAfter, selectWaiting } from "../jobs/store.ts";
+import { selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
+import { hasFanOuts } from "../outbox/fan-outs.ts";
+import { selectStillToQueue } from "../outbox/fan-out-store.ts";
+import { deleteJobs, hastenJob, selectJobsAfter, selectWaiting } from "../outbox/job-store.ts";
 import { timestamp } from "../timestamp.ts";
 import { findCreator } from "./creators.ts";
 import { listedSubscription } from "./resource.ts";

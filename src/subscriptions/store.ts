@@ -1,9 +1,9 @@
 import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { change, prepared, query } from "../database/prepared.ts";
-import { remembered } from "../database/remembered.ts";
+import { remembered } from "../database/cached.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
-import { writtenOnce } from "../database/written-once.ts";
+import { writtenOnce } from "../database/coalesced-write.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 

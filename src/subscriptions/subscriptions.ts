@@ -2,15 +2,15 @@ import { record } from "../audit/audit.ts";
 import { selectChannelIds } from "../channels/store.ts";
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { listLatestAttempts } from "../deliveries/attempts.ts";
-import type { AddressGuard } from "../deliveries/address-guard.ts";
-import { selectLastEventSeq } from "../events/store.ts";
+import type { AddressGuard } from "../outbound/address-guard.ts";
+import { selectLastEventSeq } from "../outbox/event-store.ts";
 import { DomainError, type FieldErrors, forbidden, invalid, notFound } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import type { Vault } from "../secrets/vault.ts";
-import { isUuid } from "../text.ts";
-import { newSecret } from "../tokens/secret-text.ts";
+import { isUuid } from "../input/text.ts";
+import { newSecret } from "../secrets/secret-text.ts";
 import { selectActor } from "../users/store.ts";
-import { checkOf } from "../validation.ts";
+import { checkOf } from "../input/validation.ts";
 import { listedSubscription, subscriptionResource } from "./resource.ts";
 import {
   type ListedSubscription,
@@ -29,7 +29,7 @@ import {
   updateSubscription,
 } from "./store.ts";
 import { refusalOfUrl } from "./url.ts";
-import { isForCreator } from "./visibility.ts";
+import { isForCreator } from "../outbox/creator-visibility.ts";
 
 const checkSubscriptionInput = checkOf(SubscriptionInput);
 

@@ -1,6 +1,6 @@
-import { type AddressGuard, vet } from "../deliveries/address-guard.ts";
+import { type AddressGuard, vet } from "../outbound/address-guard.ts";
 import type { FieldErrors } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 
 /** How long a name look-up at registration may take, in milliseconds. */
 const lookUpMs = 5_000;

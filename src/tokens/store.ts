@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import type { Reading, Writing } from "../database/open.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
-import { remembered } from "../database/remembered.ts";
+import { remembered } from "../database/cached.ts";
 import { tokens, users } from "../database/schema.ts";
 
 export type TokenRow = typeof tokens.$inferSelect;

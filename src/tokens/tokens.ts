@@ -1,12 +1,12 @@
 import { record } from "../audit/audit.ts";
 import type { Database, Reading, Writing } from "../database/open.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
-import { checkName } from "../name.ts";
+import { checkName } from "../input/name.ts";
 import type { Subject } from "../subject.ts";
 import { timestamp } from "../timestamp.ts";
 import type { UserRow } from "../users/store.ts";
 import { isScope, type Scope } from "./scopes.ts";
-import { hashOf, isSecretText, newSecret, shownPrefix } from "./secret-text.ts";
+import { hashOf, isSecretText, newSecret, shownPrefix } from "../secrets/secret-text.ts";
 import {
   insertToken,
   revokeTokenRow,

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { OneOf, Uuid } from "../validation.ts";
+import { OneOf, Uuid } from "../input/validation.ts";
 
 /** A member of a team as the API shows it (specification part 2). */
 export const User = Type.Object(

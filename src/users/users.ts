@@ -2,7 +2,7 @@ import { record } from "../audit/audit.ts";
 import type { Reading, Writing } from "../database/open.ts";
 import { DomainError, forbidden, invalid, notFound } from "../errors.ts";
 import { revokeWebhooksOfBot } from "../incoming-webhooks/incoming-webhooks.ts";
-import { checkName } from "../name.ts";
+import { checkName } from "../input/name.ts";
 import {
   disableSubscriptionsOf,
   listSubscriptionsOf,
@@ -10,7 +10,7 @@ import {
 } from "../subscriptions/creators.ts";
 import { type Role, roles, type Subject } from "../subject.ts";
 import { revokeTokensOfUser } from "../tokens/tokens.ts";
-import { slugOf } from "../text.ts";
+import { slugOf } from "../input/text.ts";
 import { firstProfile, noProfile, type Profile } from "./profile.ts";
 import type { User } from "./schemas.ts";
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { ChannelRow } from "../../src/channels/store.ts";
-import { deleteMember } from "../../src/members/store.ts";
+import { deleteMember } from "../../src/channels/member-store.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import type { ApiClient } from "../support/client.ts";
 import { type Stage, startStage } from "../support/stage.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { deleteBot } from "../../src/bots/bots.ts";
+import { deleteBot } from "../../src/accounts/bots.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken, listTokens, revokeToken } from "../../src/tokens/tokens.ts";
 import type { UserRow } from "../../src/users/store.ts";

@@ -6,10 +6,10 @@ import { signedHashOf, signedPrefix } from "../../src/incoming-webhooks/address-
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
-import { hashOf } from "../../src/tokens/secret-text.ts";
+import { hashOf } from "../../src/secrets/secret-text.ts";
 import { revokeToken } from "../../src/tokens/tokens.ts";
 import { apiClient, readAnswer } from "../support/client.ts";
-import { startReceiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receivers/receiver.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 import { actor } from "../support/workspace.ts";
 

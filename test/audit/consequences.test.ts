@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type AuditEntry, listAuditEntries } from "../../src/audit/audit.ts";
-import { deleteBot } from "../../src/bots/bots.ts";
+import { deleteBot } from "../../src/accounts/bots.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { revokeToken } from "../../src/tokens/tokens.ts";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { AuditEntry } from "../../src/audit/audit.ts";
 import type { UserRow } from "../../src/users/store.ts";
 import { run, runJson } from "../support/cli.ts";
-import { startReceiver } from "../support/receiver.ts";
-import { type CreatorStage, startCreatorStage } from "../webhooks/creator-stage.ts";
-import type { WebhookStage } from "../webhooks/webhook-stage.ts";
+import { startReceiver } from "../support/receivers/receiver.ts";
+import { type CreatorStage, startCreatorStage } from "../support/creator-stage.ts";
+import type { WebhookStage } from "../support/webhook-stage.ts";
 
 type Named = Array<{ id: string; name: string }>;
 type Answer = { id: string; disabled_webhooks?: Named; kept_webhooks?: Named };

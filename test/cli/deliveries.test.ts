@@ -6,7 +6,7 @@ import type { ChannelRow } from "../../src/channels/store.ts";
 import type { AttemptShown } from "../../src/deliveries/attempts.ts";
 import type { WebhookDelivery } from "../../src/subscriptions/schemas.ts";
 import { keys, onTerminal, run, runJson, startServing } from "../support/cli.ts";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { type Receiver, startReceiver } from "../support/receivers/receiver.ts";
 import { parley } from "../support/server.ts";
 import {
   digestOf,
@@ -15,7 +15,7 @@ import {
   startWebhookStage,
   type Subscribed,
   type WebhookStage,
-} from "../webhooks/webhook-stage.ts";
+} from "../support/webhook-stage.ts";
 
 type Listed = WebhookDelivery & { replay: boolean; webhook_id: string };
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { AuditEntry } from "../../src/audit/audit.ts";
 import type { IncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { keys, onTerminal, runJson, runRefused } from "../support/cli.ts";
-import { ingestDigest, startWebhookStage, type WebhookStage } from "../webhooks/webhook-stage.ts";
+import { ingestDigest, startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
 
 type Made = IncomingWebhook & { url: string; secret: string | null };
 

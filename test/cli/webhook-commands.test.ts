@@ -6,7 +6,7 @@ import type { Pong } from "../../src/deliveries/ping.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { keys, onTerminal, run, runJson } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
-import { startReceiver, statuses } from "../support/receiver.ts";
+import { startReceiver, statuses } from "../support/receivers/receiver.ts";
 import {
   digestOf,
   envelopeOf,
@@ -15,7 +15,7 @@ import {
   startWebhookStage,
   type Subscribed,
   type WebhookStage,
-} from "../webhooks/webhook-stage.ts";
+} from "../support/webhook-stage.ts";
 
 const id = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) as unknown as string;
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/) as unknown as string;

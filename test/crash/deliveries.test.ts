@@ -1,7 +1,7 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { webhookEvents } from "../../src/events/event-types.ts";
+import { webhookEvents } from "../../src/event-types.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { type ApiClient, apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
@@ -11,7 +11,7 @@ import { CrashCopy } from "./crash-copy.ts";
 import { Ledger, type Subscribed } from "./ledger.ts";
 import { keyOf, type Playground, Sender } from "./load.ts";
 import { Random } from "./random.ts";
-import { misdeeds, WildReceiver } from "./wild-receiver.ts";
+import { misdeeds, WildReceiver } from "../support/receivers/wild-receiver.ts";
 
 const kills = 50;
 const sendersCount = 8;

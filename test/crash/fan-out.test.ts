@@ -2,9 +2,9 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { until } from "../support/conditions.ts";
-import { hang, startReceiver } from "../support/receiver.ts";
-import { requestsFor, subscribeOften } from "../webhooks/many-subscriptions.ts";
-import { startWebhookStage } from "../webhooks/webhook-stage.ts";
+import { hang, startReceiver } from "../support/receivers/receiver.ts";
+import { requestsFor, subscribeOften } from "../outbox/many-subscriptions.ts";
+import { startWebhookStage } from "../support/webhook-stage.ts";
 import { CrashCopy } from "./crash-copy.ts";
 
 const many = 1_000;

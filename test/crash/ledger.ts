@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import type { CrashCopy } from "./crash-copy.ts";
-import type { WildReceiver } from "./wild-receiver.ts";
+import type { WildReceiver } from "../support/receivers/wild-receiver.ts";
 
 /** A receiver with the subscription that leads to it and what that asks for. */
 export type Subscribed = {

@@ -9,12 +9,12 @@ import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { settle } from "../../src/deliveries/settle.ts";
 import { withhold } from "../../src/deliveries/withhold.ts";
-import { webhookEvents } from "../../src/events/event-types.ts";
+import { webhookEvents } from "../../src/event-types.ts";
 import { selectLiveWebhook } from "../../src/incoming-webhooks/store.ts";
-import { type QueuedJob, selectJob, selectNextJobs } from "../../src/jobs/store.ts";
-import { continueFanOuts, hasFanOuts } from "../../src/fan-outs/fan-outs.ts";
-import { beforeFanOuts, selectFanOutsAfter, selectNextFanOut } from "../../src/fan-outs/store.ts";
-import { createLog } from "../../src/log.ts";
+import { type QueuedJob, selectJob, selectNextJobs } from "../../src/outbox/job-store.ts";
+import { continueFanOuts, hasFanOuts } from "../../src/outbox/fan-outs.ts";
+import { beforeFanOuts, selectFanOutsAfter, selectNextFanOut } from "../../src/outbox/fan-out-store.ts";
+import { createLog } from "../../src/log/log.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "../../src/messages/messages.ts";
 import { listMessages } from "../../src/messages/pages.ts";
 import { addReaction, removeReaction } from "../../src/reactions/reactions.ts";
@@ -28,7 +28,7 @@ import {
   deleteSubscription,
   showSubscription,
 } from "../../src/subscriptions/subscriptions.ts";
-import { hashOf } from "../../src/tokens/secret-text.ts";
+import { hashOf } from "../../src/secrets/secret-text.ts";
 import { authenticate } from "../../src/tokens/tokens.ts";
 import { deactivate, subjectOf } from "../../src/users/users.ts";
 import { type Cast, seedCast } from "../support/cast.ts";

@@ -6,10 +6,10 @@ import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { holdServerLock } from "../../src/database/server-lock.ts";
-import { insertEvent, selectEvent } from "../../src/events/store.ts";
+import { insertEvent, selectEvent } from "../../src/outbox/event-store.ts";
 import { signedHashOf } from "../../src/incoming-webhooks/address-hash.ts";
-import { selectJob } from "../../src/jobs/store.ts";
-import { openWorkspace } from "../../src/workspace.ts";
+import { selectJob } from "../../src/outbox/job-store.ts";
+import { openWorkspace } from "../../src/data-folder.ts";
 import { run, runJson } from "../support/cli.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Database } from "../../src/database/open.ts";
 import { FanOutLoop } from "../../src/deliveries/fan-out-loop.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { appendMessage } from "../../src/messages/append.ts";
 import { editMessage, postMessage } from "../../src/messages/messages.ts";
 import { findKey } from "../../src/secrets/key.ts";
@@ -12,7 +12,7 @@ import { subjectOf } from "../../src/users/users.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
-import { subscribeOften } from "../webhooks/many-subscriptions.ts";
+import { subscribeOften } from "../outbox/many-subscriptions.ts";
 
 const many = 1_000;
 const receiver = { url: "http://127.0.0.1:1/" };

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { Lanes } from "../../src/deliveries/lanes.ts";
 import { type Places, placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import type { Ended, Queue } from "../../src/deliveries/queue.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 
 /** How an attempt ends, and when that is written down: at once, if nothing else is said. */
 export type Ending = {

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import type { Database } from "../../src/database/open.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
-import { insertEvent, selectEventSeqs } from "../../src/events/store.ts";
-import { beforeFanOuts, insertFanOut, selectFanOutsAfter } from "../../src/fan-outs/store.ts";
-import { enqueue, hastenJob, selectJobsAfter } from "../../src/jobs/store.ts";
-import { createLog } from "../../src/log.ts";
+import { insertEvent, selectEventSeqs } from "../../src/outbox/event-store.ts";
+import { beforeFanOuts, insertFanOut, selectFanOutsAfter } from "../../src/outbox/fan-out-store.ts";
+import { enqueue, hastenJob, selectJobsAfter } from "../../src/outbox/job-store.ts";
+import { createLog } from "../../src/log/log.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";

@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { until } from "../support/conditions.ts";
-import { startReceiver } from "../support/receiver.ts";
-import { startWebhookStage, type Subscribed } from "../webhooks/webhook-stage.ts";
+import { startReceiver } from "../support/receivers/receiver.ts";
+import { startWebhookStage, type Subscribed } from "../support/webhook-stage.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { createAuthority } from "./certificates.ts";
-import { answering, dripping, flooding, noContent, rawReceiver } from "./raw-receiver.ts";
-import { tlsReceiver } from "./tls-receiver.ts";
+import { createAuthority } from "../outbound/certificates.ts";
+import { answering, dripping, flooding, noContent, rawReceiver } from "../support/receivers/raw-receiver.ts";
+import { tlsReceiver } from "../support/receivers/tls-receiver.ts";
 
 /** Each is tried twice, and one that hangs has one request at a time. */
 const messages = 4;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { until } from "../support/conditions.ts";
-import { hang, statuses } from "../support/receiver.ts";
-import { envelopeOf, startWebhookStage, type WebhookStage } from "../webhooks/webhook-stage.ts";
+import { hang, statuses } from "../support/receivers/receiver.ts";
+import { envelopeOf, startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
 
 /** The times of the log lines with this message, in milliseconds since 1970. */
 function timesOf(stage: WebhookStage, msg: string): number[] {

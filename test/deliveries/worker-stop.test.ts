@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { until } from "../support/conditions.ts";
-import { hang, statuses } from "../support/receiver.ts";
-import { envelopeOf, startWebhookStage } from "../webhooks/webhook-stage.ts";
+import { hang, statuses } from "../support/receivers/receiver.ts";
+import { envelopeOf, startWebhookStage } from "../support/webhook-stage.ts";
 
 /** How long a stop waits for deliveries under way. */
 const stopWaitMs = 10_000;

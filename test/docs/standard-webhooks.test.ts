@@ -3,10 +3,10 @@ import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rotateSecret } from "../../src/subscriptions/secrets.ts";
 import { labelledBlocks } from "../support/documents.ts";
-import type { Received } from "../support/receiver.ts";
+import type { Received } from "../support/receivers/receiver.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { actor } from "../support/workspace.ts";
-import { startWebhookStage } from "../webhooks/webhook-stage.ts";
+import { startWebhookStage } from "../support/webhook-stage.ts";
 
 /** How the documented lines of a language become a program in `folder`, and how their library gets there. */
 type Language = {

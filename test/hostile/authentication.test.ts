@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { hashOf, newSecret } from "../../src/tokens/secret-text.ts";
+import { hashOf, newSecret } from "../../src/secrets/secret-text.ts";
 import { revokeToken } from "../../src/tokens/tokens.ts";
 import { apiClient } from "../support/client.ts";
 import { type Stage, startStage } from "../support/stage.ts";

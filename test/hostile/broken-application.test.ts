@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { DescriptorReserve } from "../../src/descriptors.ts";
+import { DescriptorReserve } from "../../src/system/descriptors.ts";
 import { startServer } from "../../src/http/server.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 import { readAnswer } from "../support/client.ts";
 
 /** What the application does at each of its addresses. */

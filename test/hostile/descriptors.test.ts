@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { until } from "../support/conditions.ts";
 import { startServer, type TestServer, underLimits } from "../support/server.ts";
-import { startWebhookStage } from "../webhooks/webhook-stage.ts";
+import { startWebhookStage } from "../support/webhook-stage.ts";
 import { RawConnection } from "./raw-connection.ts";
 
 /** A request that never ends, for which nobody needs a token. */

@@ -6,7 +6,7 @@ import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
-import { startReceiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receivers/receiver.ts";
 import { parley, startServer, type TestServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { actor, openWorkspace } from "../support/workspace.ts";

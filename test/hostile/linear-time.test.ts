@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { shortcodeName } from "../../src/emoji/emoji.ts";
-import { parseJson } from "../../src/json.ts";
+import { parseJson } from "../../src/input/json.ts";
 import { routeTable } from "../../src/http/route-table.ts";
-import { isNameable, isStorable, isUuid, trim } from "../../src/text.ts";
-import { isSecretText } from "../../src/tokens/secret-text.ts";
-import { checkOf, Text } from "../../src/validation.ts";
+import { isNameable, isStorable, isUuid, trim } from "../../src/input/text.ts";
+import { isSecretText } from "../../src/secrets/secret-text.ts";
+import { checkOf, Text } from "../../src/input/validation.ts";
 
 const small = 16 * 1024;
 /** The long text is 1 MiB, as much as a body can hold. */

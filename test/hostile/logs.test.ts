@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Database as SqliteFile } from "bun:sqlite";
 import { join } from "node:path";
-import { createLog } from "../../src/log.ts";
-import { hashOf } from "../../src/tokens/secret-text.ts";
+import { createLog } from "../../src/log/log.ts";
+import { hashOf } from "../../src/secrets/secret-text.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { type Stage, startStage } from "../support/stage.ts";

@@ -3,7 +3,7 @@ import { notFound } from "../../src/errors.ts";
 import { networkOf } from "../../src/http/client-address.ts";
 import { RateLimit } from "../../src/http/rate-limit.ts";
 import { WrongCredentials } from "../../src/http/wrong-credentials.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/log/log.ts";
 
 describe("an address is counted", () => {
   test.each([

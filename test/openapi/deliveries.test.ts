@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { exampleSecret } from "../../src/http/openapi-examples.ts";
+import { exampleSecret } from "../../src/openapi/examples.ts";
 import { bodiesOf, complaintsAbout, document } from "./strict-document.ts";
 
 const deliveries = Object.entries(document.webhooks).flatMap(([event, item]) =>

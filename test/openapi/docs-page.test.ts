@@ -3,7 +3,7 @@ import { openPage } from "../support/browser.ts";
 import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
 import { openWorkspace } from "../support/workspace.ts";
-import { startWebhookStage } from "../webhooks/webhook-stage.ts";
+import { startWebhookStage } from "../support/webhook-stage.ts";
 
 const postIncoming = "#operations-Incoming_webhooks-postIncoming";
 const listChannels = "#operations-Channels-listChannels";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
-import type { Operation, Response } from "../../src/http/openapi-document.ts";
+import type { Operation, Response } from "../../src/openapi/document.ts";
 import { bodiesOf, complaintsAbout, document, responseOf, schemaNamed } from "./strict-document.ts";
 
 /** What parts 4 and 5 of the specification say of each operation: its scope and the status of its success. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openApiDocument } from "../../src/http/openapi.ts";
+import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { OpenApiDocument, Operation } from "../../src/http/openapi-document.ts";
-import { exampleIds } from "../../src/http/openapi-examples.ts";
+import type { OpenApiDocument, Operation } from "../../src/openapi/document.ts";
+import { exampleIds } from "../../src/openapi/examples.ts";
 import type { Answer } from "../support/client.ts";
-import { startWebhookStage, type WebhookStage } from "../webhooks/webhook-stage.ts";
+import { startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
 
 // Addresses are judged as they are by default: an example must not need a setting.
 let stage: WebhookStage;

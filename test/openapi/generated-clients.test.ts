@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openApiDocument } from "../../src/http/openapi.ts";
-import type { Schema } from "../../src/http/openapi-document.ts";
+import { openApiDocument } from "../../src/openapi/openapi.ts";
+import type { Schema } from "../../src/openapi/document.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const document = await openApiDocument();

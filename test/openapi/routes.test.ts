@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { application } from "../../src/http/application.ts";
-import { contextOfNothing } from "../../src/http/context-of-nothing.ts";
-import { openApiDocument } from "../../src/http/openapi.ts";
+import { application } from "../../src/application.ts";
+import { contextOfNothing } from "../../src/openapi/stub-context.ts";
+import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { startServer } from "../support/server.ts";
 
 const document = await openApiDocument();

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { openApiDocument } from "../../src/http/openapi.ts";
-import type { MediaType, Operation, Reference, Response } from "../../src/http/openapi-document.ts";
+import { openApiDocument } from "../../src/openapi/openapi.ts";
+import type { MediaType, Operation, Reference, Response } from "../../src/openapi/document.ts";
 
 /** The document, whose schemas are compiled strictly. */
 export const document = await openApiDocument();

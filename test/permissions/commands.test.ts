@@ -7,7 +7,7 @@ import { Vault } from "../../src/secrets/vault.ts";
 import { deactivate } from "../../src/users/users.ts";
 import { run } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
-import { startReceiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receivers/receiver.ts";
 import { actor } from "../support/workspace.ts";
 import { type PermissionStage, startPermissionStage } from "./permission-stage.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { OpenApiDocument, Schema } from "../../src/http/openapi-document.ts";
+import type { OpenApiDocument, Schema } from "../../src/openapi/document.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import type { Answer, ApiClient } from "../support/client.ts";
 import { addressOf, bodyOf } from "../support/rest-routes.ts";

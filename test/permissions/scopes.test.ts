@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { deleteBot } from "../../src/bots/bots.ts";
-import type { OpenApiDocument } from "../../src/http/openapi-document.ts";
+import { deleteBot } from "../../src/accounts/bots.ts";
+import type { OpenApiDocument } from "../../src/openapi/document.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken, revokeToken } from "../../src/tokens/tokens.ts";
 import { deactivate } from "../../src/users/users.ts";

@@ -4,7 +4,7 @@ import { type ListedChannel, setArchived } from "../../src/channels/channels.ts"
 import { type ChannelRow, selectChannel } from "../../src/channels/store.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import { run, runJson } from "../support/cli.ts";
-import { startReceiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receivers/receiver.ts";
 import { actor } from "../support/workspace.ts";
 import { type Group, type Refusal, type User } from "./scim-client.ts";
 import { type ScimStage, startScimStage } from "./scim-stage.ts";

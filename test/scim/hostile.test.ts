@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { userKind } from "../../src/scim/attributes.ts";
-import { Document } from "../../src/scim/document.ts";
-import { parseFilter } from "../../src/scim/filter.ts";
-import { stepsOf, stepsOfObject, take } from "../../src/scim/patch.ts";
+import { userKind } from "../../src/scim/protocol/attributes.ts";
+import { Document } from "../../src/scim/protocol/document.ts";
+import { parseFilter } from "../../src/scim/protocol/filter.ts";
+import { stepsOf, stepsOfObject, take } from "../../src/scim/protocol/patch.ts";
 import { expectNoFaults } from "../hostile/server-log.ts";
 import { readAnswer, type Refusal, scimClient, type User } from "./scim-client.ts";
 import { type ScimStage, scimToken, startScimStage } from "./scim-stage.ts";

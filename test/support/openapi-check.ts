@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { openApiDocument } from "../../src/http/openapi.ts";
-import type { Operation, PathItem, Response } from "../../src/http/openapi-document.ts";
+import { openApiDocument } from "../../src/openapi/openapi.ts";
+import type { Operation, PathItem, Response } from "../../src/openapi/document.ts";
 
 const document = await openApiDocument();
 const documentId = "openapi:";

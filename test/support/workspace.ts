@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createBot } from "../../src/bots/bots.ts";
+import { createBot } from "../../src/accounts/bots.ts";
 import { createChannel, setArchived } from "../../src/channels/channels.ts";
 import { openDirect } from "../../src/channels/direct.ts";
 import { type ChannelRow, selectChannel } from "../../src/channels/store.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/errors.ts";
-import { newSecret } from "../../src/tokens/secret-text.ts";
+import { newSecret } from "../../src/secrets/secret-text.ts";
 import { authenticate, createToken, listTokens, revokeToken } from "../../src/tokens/tokens.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

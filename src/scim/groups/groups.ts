@@ -7,15 +7,15 @@ import {
   updateChannelName,
 } from "../../channels/store.ts";
 import type { Reading, Writing } from "../../database/open.ts";
-import { isUuid, slugOf } from "../../text.ts";
-import { checkOf } from "../../validation.ts";
-import { groupKind } from "../attributes.ts";
-import { type Directory, scimActor } from "../directory.ts";
-import { Document } from "../document.ts";
-import { noResource, refused } from "../errors.ts";
-import { type Step, stepsOf, stepsOfObject, take } from "../patch.ts";
-import { isWanted, type Projection, type Resource } from "../projection.ts";
-import type { Query } from "../query.ts";
+import { isUuid, slugOf } from "../../input/text.ts";
+import { checkOf } from "../../input/validation.ts";
+import { groupKind } from "../protocol/attributes.ts";
+import { type Directory, scimActor } from "../protocol/directory.ts";
+import { Document } from "../protocol/document.ts";
+import { noResource, refused } from "../protocol/errors.ts";
+import { type Step, stepsOf, stepsOfObject, take } from "../protocol/patch.ts";
+import { isWanted, type Projection, type Resource } from "../protocol/projection.ts";
+import type { Query } from "../protocol/query.ts";
 import { changeMembers, MemberChange } from "./members.ts";
 import { groupResource } from "./resource.ts";
 import { countGroups, type GroupMember, selectGroupMembers, selectGroups, updateGroup } from "./store.ts";

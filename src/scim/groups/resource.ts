@@ -1,7 +1,7 @@
 import type { ChannelRow } from "../../channels/store.ts";
 import { timestamp } from "../../timestamp.ts";
-import { groupKind, userKind } from "../attributes.ts";
-import type { Resource } from "../projection.ts";
+import { groupKind, userKind } from "../protocol/attributes.ts";
+import type { Resource } from "../protocol/projection.ts";
 import type { GroupMember } from "./store.ts";
 
 /** The managed channel as the directory sees it, with the members where they were looked up. */

@@ -3,8 +3,8 @@ import type { ChannelRow } from "../../channels/store.ts";
 import type { Reading, Writing } from "../../database/open.ts";
 import { channelMembers, channels, users } from "../../database/schema.ts";
 import type { UserRow } from "../../users/store.ts";
-import type { Query } from "../query.ts";
-import { conditionOf, type Tables } from "../store.ts";
+import type { Query } from "../protocol/query.ts";
+import { conditionOf, type Tables } from "../protocol/store.ts";
 
 /** The channels that are groups. To the letter of the indexes, which hold for no bound values. */
 const isGroup = sql`${channels.isManaged} = 1 AND ${channels.isArchived} = 0`;

@@ -1,9 +1,9 @@
-import { checkName } from "../../name.ts";
-import { isNameable, trim } from "../../text.ts";
+import { checkName } from "../../input/name.ts";
+import { isNameable, trim } from "../../input/text.ts";
 import type { Profile } from "../../users/profile.ts";
 import type { Email, UserRow } from "../../users/store.ts";
-import { Document } from "../document.ts";
-import { refused } from "../errors.ts";
+import { Document } from "../protocol/document.ts";
+import { refused } from "../protocol/errors.ts";
 import { placeholderEmail } from "./resource.ts";
 
 /** What a directory wants a person to be. What it does not say of `active` and `role` stays as it is. */

@@ -1,7 +1,7 @@
 import { timestamp } from "../../timestamp.ts";
 import type { Email, UserRow } from "../../users/store.ts";
-import { userKind } from "../attributes.ts";
-import type { Resource } from "../projection.ts";
+import { userKind } from "../protocol/attributes.ts";
+import type { Resource } from "../protocol/projection.ts";
 
 /**
  * The person as the directory sees one. `root` is the address of `/scim/v2`. Attributes without a value are left out,

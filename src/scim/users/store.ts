@@ -3,8 +3,8 @@ import type { Reading, Writing } from "../../database/open.ts";
 import { prepared } from "../../database/prepared.ts";
 import { userEmails, users } from "../../database/schema.ts";
 import type { Email, UserRow } from "../../users/store.ts";
-import type { Query } from "../query.ts";
-import { conditionOf, type Tables } from "../store.ts";
+import type { Query } from "../protocol/query.ts";
+import { conditionOf, type Tables } from "../protocol/store.ts";
 
 /** Whom the directory sees. To the letter of the indexes, which hold for no bound values. */
 const isOfDirectory = sql`${users.type} = 'human' AND ${users.removedAt} IS NULL`;

@@ -1,15 +1,15 @@
 import { record } from "../../audit/audit.ts";
 import type { Reading, Writing } from "../../database/open.ts";
-import { isUuid } from "../../text.ts";
+import { isUuid } from "../../input/text.ts";
 import { type Email, replaceEmails, selectUserByUserName, type UserRow } from "../../users/store.ts";
 import { addUser, deactivate, reactivate, setRole } from "../../users/users.ts";
-import { userKind } from "../attributes.ts";
-import { type Directory, scimActor } from "../directory.ts";
-import { Document } from "../document.ts";
-import { noResource, refused } from "../errors.ts";
-import { stepsOf, stepsOfObject, take } from "../patch.ts";
-import type { Resource } from "../projection.ts";
-import type { Query } from "../query.ts";
+import { userKind } from "../protocol/attributes.ts";
+import { type Directory, scimActor } from "../protocol/directory.ts";
+import { Document } from "../protocol/document.ts";
+import { noResource, refused } from "../protocol/errors.ts";
+import { stepsOf, stepsOfObject, take } from "../protocol/patch.ts";
+import type { Resource } from "../protocol/projection.ts";
+import type { Query } from "../protocol/query.ts";
 import { documentOf, type Wanted, wantedOf } from "./profile.ts";
 import { userResource } from "./resource.ts";
 import {

@@ -1,0 +1,137 @@
+import type { Command } from "commander";
+import { type Config, dataDirectory, type Environment, readConfig, readSetting } from "../../src/config.ts";
+import { explainDataError, explainSqliteError } from "../../src/system/data-errors.ts";
+import type { Database } from "../../src/database/open.ts";
+import { signalWork } from "../../src/outbox/signal.ts";
+import { getTeamNamed, listTeams, type Team } from "../../src/teams/teams.ts";
+import { openWorkspace } from "../../src/data-folder.ts";
+import { cliActor } from "./actor.ts";
+import { Output } from "../terminal/output.ts";
+import { Prompts } from "../terminal/prompts.ts";
+
+type GlobalOptions = {
+  dataDir?: string;
+  team?: string;
+  json?: true;
+  quiet?: true;
+  color: boolean;
+  yes?: true;
+};
+
+/** Settings that the command line gives, as text, over those of the environment. */
+export type SettingFlags = { host?: string; port?: string; logLevel?: string };
+
+/** The open workspace and the team that a command is about. */
+export type InTeam = { database: Database; team: Team };
+
+/** One run of the program: its global options, known once the arguments are parsed, and what follows from them. */
+export class Invocation {
+  readonly environment: Environment;
+  readonly #program: Command;
+
+  constructor(program: Command, environment: Environment) {
+    this.#program = program;
+    this.environment = environment;
+  }
+
+  get options(): GlobalOptions {
+    return this.#program.opts<GlobalOptions>();
+  }
+
+  get output(): Output {
+    const { json, quiet, color } = this.options;
+    return new Output({
+      isJson: json === true,
+      isQuiet: quiet === true,
+      hasColor: color,
+      environment: this.environment,
+    });
+  }
+
+  /** Questions are for a person who sees them and can answer, so not for one who reads JSON with a program. */
+  get prompts(): Prompts {
+    const { json, yes, color } = this.options;
+    const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true && json !== true;
+    return new Prompts({ canAsk, saysYes: yes === true, hasColor: color });
+  }
+
+  /** Who does it, for the audit log. */
+  get actor(): string {
+    return cliActor();
+  }
+
+  /** @throws DomainError `usage` when nothing says where it is. */
+  get dataDir(): string {
+    return dataDirectory(this.options.dataDir, this.environment);
+  }
+
+  /** @throws DomainError `invalid` for a setting that does not parse. */
+  config(flags: SettingFlags = {}): Config {
+    return readConfig(this.dataDir, this.environment, flags);
+  }
+
+  /**
+   * What subscriptions are told of. It is all that opening takes of the settings, so that commands go on working while
+   * another one, for the server alone, does not parse.
+   * @throws DomainError `invalid` when it does not parse.
+   */
+  get visibility(): Pick<Config, "webhooksVisibility"> {
+    return readSetting("webhooksVisibility", this.dataDir, this.environment);
+  }
+
+  /** The address under which the world reaches the server, as far as the settings tell. */
+  get baseUrl(): string {
+    const { baseUrl, port } = this.config();
+    return baseUrl || `http://localhost:${port}`;
+  }
+
+  /**
+   * Runs `work` with the workspace open, and closes it.
+   * @throws what `visibility`, `openWorkspace` and `work` throw.
+   */
+  async inWorkspace<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    const database = openWorkspace(this.dataDir, this.visibility.webhooksVisibility);
+    // A server on the same folder delivers at once what a command gives it to deliver.
+    database.onWork(() => this.#tellServer());
+    try {
+      return await work(database);
+    } catch (error) {
+      throw explainSqliteError(error, this.dataDir);
+    } finally {
+      await database.close();
+    }
+  }
+
+  /**
+   * Runs `work` for the team of `--team`, for the only one there is, or for the one that the person chooses.
+   * @throws DomainError `usage` when there are several teams and none is named; what `openWorkspace` and `work` throw.
+   */
+  async inTeam<T>(work: (at: InTeam) => Promise<T>): Promise<T> {
+    return await this.inWorkspace(async (database) => {
+      const team = await getTeamNamed(database.read, await this.#teamReference(database));
+      return await work({ database, team });
+    });
+  }
+
+  /** The change is made by then: where the server cannot be told, it delivers with the next thing that it hears of. */
+  #tellServer(): void {
+    try {
+      signalWork(this.dataDir);
+    } catch (error) {
+      const { message } = explainDataError(error, this.dataDir) as Error;
+      this.output.note(`The server does not know of it yet. ${message}`);
+    }
+  }
+
+  async #teamReference({ read }: Database): Promise<string | undefined> {
+    const { team } = this.options;
+    if (team !== undefined || !this.prompts.canAsk) return team;
+    const teams = await listTeams(read);
+    if (teams.length < 2) return undefined;
+    return await this.prompts.choice(undefined, {
+      question: "Which team?",
+      option: "--team",
+      choices: () => teams.map(({ slug, name }) => ({ value: slug, label: name, hint: slug })),
+    });
+  }
+}

@@ -1,0 +1,22 @@
+import type { ListedSubscription } from "../../src/subscriptions/schemas.ts";
+import { getSubscriptionNamed, listAllSubscriptions } from "../../src/subscriptions/subscriptions.ts";
+import type { InTeam, Invocation } from "./invocation.ts";
+
+/** The subscription that was named by its id or name, or the one that the person chooses. */
+export async function chosenSubscription(
+  { prompts }: Invocation,
+  { database, team }: InTeam,
+  given: string | undefined,
+): Promise<ListedSubscription> {
+  const reference = await prompts.choice(given, {
+    question: "Which subscription?",
+    option: "WEBHOOK",
+    choices: async () =>
+      (await listAllSubscriptions(database.read, team.id)).map(({ id, name, status, url }) => ({
+        value: id,
+        label: name,
+        hint: `${status}, ${url}`,
+      })),
+  });
+  return await getSubscriptionNamed(database.read, team.id, reference);
+}

@@ -1,0 +1,25 @@
+import type { ErrorCode } from "../../src/errors.ts";
+
+/**
+ * What the program exits with after a refusal: 1 refused or failed, 2 wrong usage, 3 no such thing, 4 its files were
+ * exchanged or removed while it used them.
+ */
+export const exitStatusOf: Record<ErrorCode, number> = {
+  usage: 2,
+  not_found: 3,
+  invalid: 1,
+  unauthenticated: 1,
+  forbidden: 1,
+  conflict: 1,
+  method_not_allowed: 1,
+  too_large: 1,
+  unsupported_media_type: 1,
+  rate_limited: 1,
+  bad_request: 1,
+  busy: 1,
+  unwritable: 1,
+  data_too_new: 1,
+  key_missing: 1,
+  data_damaged: 1,
+  data_lost: 4,
+};

@@ -1,0 +1,52 @@
+import { record } from "../audit/audit.ts";
+import type { ChannelRow } from "../channels/store.ts";
+import type { Reading, Writing } from "../database/open.ts";
+import { joinChannel } from "../members/members.ts";
+import { checkName } from "../input/name.ts";
+import type { User } from "../users/schemas.ts";
+import { selectUsers, type UserRow } from "../users/store.ts";
+import { addUser, silence, type Silenced, userResource } from "../users/users.ts";
+
+/**
+ * Adds a bot to the team and joins it to the channels.
+ * @throws DomainError `invalid` on `name`; `forbidden` for a channel that is archived or direct.
+ */
+export async function createBot(
+  tx: Writing,
+  teamId: string,
+  input: { name: string; channels: readonly ChannelRow[] },
+  actor: string,
+): Promise<UserRow> {
+  const name = checkName(input.name);
+  const bot = await addUser(tx, { teamId, type: "bot", name, role: null, email: null });
+  await record(tx, { teamId, actor, action: "bot.created", target: `bot:${bot.id}`, details: { name } });
+  for (const channel of input.channels) await joinChannel(tx, channel, bot, actor);
+  return bot;
+}
+
+/** The team's bots by name, without those that were deleted. */
+export async function listBots(db: Reading, teamId: string): Promise<User[]> {
+  return (await selectUsers(db, teamId, { type: "bot" })).map(userResource);
+}
+
+/**
+ * Deletes a bot: its tokens stop with the next request, the subscriptions that it created are disabled or, with
+ * `keepWebhooks`, left on, its messages stay and keep naming it. Again changes nothing.
+ */
+export async function deleteBot(
+  tx: Writing,
+  bot: UserRow,
+  actor: string,
+  options: { keepWebhooks?: boolean | undefined } = {},
+): Promise<User & Silenced> {
+  if (bot.deactivatedAt !== null) return userResource(bot);
+  const silenced = await silence(tx, bot, actor, options);
+  await record(tx, {
+    teamId: bot.teamId,
+    actor,
+    action: "bot.deleted",
+    target: `bot:${bot.id}`,
+    details: { name: bot.name },
+  });
+  return { ...userResource(bot), ...silenced };
+}

@@ -1,0 +1,71 @@
+import { Elysia } from "elysia";
+import { channelRoutes } from "./channels.ts";
+import type { Database } from "../database/open.ts";
+import { memberRoutes } from "./members.ts";
+import { messageRoutes } from "./messages.ts";
+import type { AddressGuard } from "../outbound/address-guard.ts";
+import type { Log } from "../log/log.ts";
+import { reactionRoutes } from "./reactions.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { subscriptionRoutes } from "./subscriptions.ts";
+import { authentication } from "../http/authentication.ts";
+import type { RateLimit } from "../http/rate-limit.ts";
+import { refusalAnswer } from "../http/error-responses.ts";
+import type { WrongCredentials } from "../http/wrong-credentials.ts";
+
+/** What the routes are built from. */
+export type ApiContext = {
+  database: Database;
+  vault: Vault;
+  guard: AddressGuard;
+  log: Log;
+  authentication: ReturnType<typeof authentication>;
+  ingestRateLimit: RateLimit;
+  wrongCredentials: WrongCredentials;
+  /** How many subscriptions a team may have. */
+  maxSubscriptions: number;
+  /** The address under which the world reaches the server, without a slash at the end. */
+  baseUrl: () => string;
+};
+
+/** Every route under `/api/v1`. */
+export function apiRoutes(context: ApiContext) {
+  // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
+  return new Elysia({ prefix: "/api/v1", normalize: false, handler: { standardHostname: false } })
+    .onError(({ error, request, set }) => refusalAnswer(error, request, set.headers))
+    .use(channelRoutes(context))
+    .use(messageRoutes(context))
+    .use(reactionRoutes(context))
+    .use(memberRoutes(context))
+    .use(subscriptionRoutes(context));
+}
+
+/** What a typed client is made from: the type of the routes, with the answers that they give. */
+export type ApiRoutes =
+  ReturnType<typeof apiRoutes> extends Elysia<
+    infer Prefix,
+    infer Singleton,
+    infer Definitions,
+    infer Metadata,
+    infer Routes,
+    infer Ephemeral,
+    infer Volatile
+  >
+    ? Elysia<Prefix, Singleton, Definitions, Metadata, AsAnswered<Routes>, Ephemeral, Volatile>
+    : never;
+
+/**
+ * Elysia gives every route that has a schema a 422 of its own, for what its validation refuses. Ours refuses nothing,
+ * because the schemas that it is given let everything through (see `contract`), so only a declared 422 is left.
+ */
+type AsAnswered<Routes> = {
+  [Key in keyof Routes]: Routes[Key] extends { response: infer Answers }
+    ? Omit<Routes[Key], "response"> & { response: WithoutOwn422<Answers> }
+    : AsAnswered<Routes[Key]>;
+};
+
+type WithoutOwn422<Answers> = {
+  [
+    Status in keyof Answers as Answers[Status] extends { type: "validation" } ? never : Status
+  ]: Answers[Status];
+};

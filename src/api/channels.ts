@@ -1,0 +1,67 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { ApiContext } from "./api.ts";
+import { contract, dataOf, refusals, refusalsOfInput } from "../http/contract.ts";
+import { archiveChannel, createChannel, getChannel, listChannels } from "../channels/channels.ts";
+import { Channel, ChannelInput } from "../channels/schemas.ts";
+
+const channel = contract("ChannelData", dataOf(Channel), "The channel.");
+
+/** `/channels` (specification part 4, channels). */
+export function channelRoutes({ database, authentication }: ApiContext) {
+  return new Elysia({ prefix: "/channels", tags: ["Channels"] })
+    .use(authentication)
+    .get("", async ({ subject }) => ({ data: await listChannels(database.read, subject) }), {
+      scope: "channels:read",
+      detail: {
+        operationId: "listChannels",
+        summary: "List channels",
+        description: "The channels that the subject may see, ordered by name.",
+      },
+      response: { 200: contract("ChannelList", dataOf(Type.Array(Channel)), "The channels."), ...refusals },
+    })
+    .post(
+      "",
+      async ({ subject, readInput, status }) => {
+        const input = await readInput();
+        return status(201, { data: await database.write((tx) => createChannel(tx, subject, input)) });
+      },
+      {
+        scope: "channels:write",
+        parse: "none",
+        detail: {
+          operationId: "createChannel",
+          summary: "Create a channel",
+          description:
+            "The subject becomes its first member. A name whose slug is taken is refused, and so is the same body when it is sent again.",
+        },
+        body: contract("ChannelInput", ChannelInput),
+        response: { 201: channel, ...refusalsOfInput },
+      },
+    )
+    .get(
+      "/:channel",
+      async ({ subject, params }) => ({ data: await getChannel(database.read, subject, params.channel) }),
+      {
+        scope: "channels:read",
+        detail: { operationId: "getChannel", summary: "Show a channel" },
+        response: { 200: channel, ...refusals },
+      },
+    )
+    .post(
+      "/:channel/archive",
+      async ({ subject, params }) => ({
+        data: await database.write((tx) => archiveChannel(tx, subject, params.channel)),
+      }),
+      {
+        scope: "channels:write",
+        parse: "none",
+        detail: {
+          operationId: "archiveChannel",
+          summary: "Archive a channel",
+          description: "An archived channel is read-only.",
+        },
+        response: { 200: channel, ...refusals },
+      },
+    );
+}

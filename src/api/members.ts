@@ -1,0 +1,64 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { ApiContext } from "./api.ts";
+import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { User } from "../users/schemas.ts";
+import { addMember, listMembers, removeMember } from "../members/members.ts";
+import { MemberInput } from "../members/schemas.ts";
+
+/** `/channels/{channel}/members` (specification part 4, members). */
+export function memberRoutes({ database, authentication }: ApiContext) {
+  return new Elysia({ prefix: "/channels/:channel/members", tags: ["Members"] })
+    .use(authentication)
+    .get(
+      "",
+      async ({ subject, params }) => ({ data: await listMembers(database.read, subject, params.channel) }),
+      {
+        scope: "members:read",
+        detail: {
+          operationId: "listMembers",
+          summary: "List members",
+          description: "The active members of the channel, ordered by name.",
+        },
+        response: { 200: contract("UserList", dataOf(Type.Array(User)), "The members."), ...refusals },
+      },
+    )
+    .post(
+      "",
+      async ({ subject, params, readInput, status }) => {
+        const input = await readInput();
+        return status(201, {
+          data: await database.write((tx) => addMember(tx, subject, params.channel, input)),
+        });
+      },
+      {
+        scope: "members:write",
+        parse: "none",
+        detail: {
+          operationId: "addMember",
+          summary: "Add a member",
+          description:
+            "In private channels, by a member of it or a team admin. Who is a member already is refused.",
+        },
+        body: contract("MemberInput", MemberInput),
+        response: { 201: contract("UserData", dataOf(User), "The new member."), ...refusalsOfInput },
+      },
+    )
+    .delete(
+      "/:user",
+      async ({ subject, params, status }) => {
+        await database.write((tx) => removeMember(tx, subject, params.channel, params.user));
+        return status(204, undefined);
+      },
+      {
+        scope: "members:write",
+        parse: "none",
+        detail: {
+          operationId: "removeMember",
+          summary: "Remove a member",
+          description: "In private channels, by a member of it or a team admin.",
+        },
+        response: { 204: nothing, ...refusals },
+      },
+    );
+}

@@ -1,0 +1,109 @@
+import { Elysia } from "elysia";
+import type { ApiContext } from "./api.ts";
+import {
+  contract,
+  dataOf,
+  nothing,
+  parameterContract,
+  refusals,
+  refusalsOfInput,
+  refusalsOfParameter,
+} from "../http/contract.ts";
+import { deleteMessage, editMessage, getMessage, postMessage } from "../messages/messages.ts";
+import { listMessages } from "../messages/pages.ts";
+import { Message, MessageEdit, MessagePage, MessagesQuery, MessageInput } from "../messages/schemas.ts";
+
+const message = contract("MessageData", dataOf(Message), "The message.");
+
+/** `/channels/{channel}/messages` (specification part 4, messages). */
+export function messageRoutes({ database, authentication, baseUrl }: ApiContext) {
+  return new Elysia({ prefix: "/channels/:channel/messages", tags: ["Messages"] })
+    .use(authentication)
+    .get(
+      "",
+      async ({ subject, params, query }) => {
+        const path = `${baseUrl()}/api/v1/channels/${params.channel.toLowerCase()}/messages`;
+        return await listMessages(database.read, subject, params.channel, query, path);
+      },
+      {
+        scope: "messages:read",
+        detail: {
+          operationId: "listMessages",
+          summary: "List messages",
+          description: "Newest first, 50 a page: replies, system notices and tombstones included.",
+        },
+        query: parameterContract(MessagesQuery),
+        response: {
+          200: contract("MessagePage", MessagePage, "One page of the messages, and where it stands."),
+          ...refusalsOfParameter,
+        },
+      },
+    )
+    .post(
+      "",
+      async ({ subject, params, readInput, status }) => {
+        const input = await readInput();
+        return status(201, {
+          data: await database.write((tx) => postMessage(tx, subject, params.channel, input)),
+        });
+      },
+      {
+        scope: "messages:write",
+        parse: "none",
+        detail: {
+          operationId: "postMessage",
+          summary: "Post a message",
+          description: "Sending the same `client_uuid` again answers with the message of the first time.",
+        },
+        body: contract("MessageInput", MessageInput),
+        response: { 201: message, ...refusalsOfInput },
+      },
+    )
+    .get(
+      "/:message",
+      ({ subject, params }) => ({
+        data: getMessage(database.read, subject, params.channel, params.message),
+      }),
+      {
+        scope: "messages:read",
+        detail: { operationId: "getMessage", summary: "Show a message" },
+        response: { 200: message, ...refusals },
+      },
+    )
+    .patch(
+      "/:message",
+      async ({ subject, params, readInput }) => {
+        const input = await readInput();
+        const edit = database.write((tx) => editMessage(tx, subject, params.channel, params.message, input));
+        return { data: await edit };
+      },
+      {
+        scope: "messages:write",
+        parse: "none",
+        detail: {
+          operationId: "editMessage",
+          summary: "Edit a message",
+          description: "Only its author may.",
+        },
+        body: contract("MessageEdit", MessageEdit),
+        response: { 200: message, ...refusalsOfInput },
+      },
+    )
+    .delete(
+      "/:message",
+      async ({ subject, params, status }) => {
+        await database.write((tx) => deleteMessage(tx, subject, params.channel, params.message));
+        return status(204, undefined);
+      },
+      {
+        scope: "messages:write",
+        parse: "none",
+        detail: {
+          operationId: "deleteMessage",
+          summary: "Delete a message",
+          description: "Only its author may. A tombstone stays in the channel.",
+        },
+        response: { 204: nothing, ...refusals },
+      },
+    );
+}

@@ -1,0 +1,44 @@
+import { Elysia } from "elysia";
+import type { ApiContext } from "./api.ts";
+import { nothing, refusals, refusalsOfParameter } from "../http/contract.ts";
+import { addReaction, emojiOfMessageMax, removeReaction } from "../reactions/reactions.ts";
+
+/** `/channels/{channel}/messages/{message}/reactions/{emoji}` (specification part 4, reactions). */
+export function reactionRoutes({ database, authentication }: ApiContext) {
+  return new Elysia({ prefix: "/channels/:channel/messages/:message/reactions", tags: ["Reactions"] })
+    .use(authentication)
+    .put(
+      "/:emoji",
+      async ({ subject, params: { channel, message, emoji }, status }) => {
+        await database.write((tx) => addReaction(tx, subject, channel, message, emoji));
+        return status(204, undefined);
+      },
+      {
+        scope: "reactions:write",
+        parse: "none",
+        detail: {
+          operationId: "addReaction",
+          summary: "Add a reaction",
+          description: `Adding it again changes nothing. A message takes ${emojiOfMessageMax} different emoji at most; those that it has can always be added to.`,
+        },
+        response: { 204: nothing, ...refusalsOfParameter },
+      },
+    )
+    .delete(
+      "/:emoji",
+      async ({ subject, params: { channel, message, emoji }, status }) => {
+        await database.write((tx) => removeReaction(tx, subject, channel, message, emoji));
+        return status(204, undefined);
+      },
+      {
+        scope: "reactions:write",
+        parse: "none",
+        detail: {
+          operationId: "removeReaction",
+          summary: "Remove a reaction",
+          description: "Removing one that is not there changes nothing.",
+        },
+        response: { 204: nothing, ...refusals },
+      },
+    );
+}

@@ -1,0 +1,104 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { ApiContext } from "./api.ts";
+import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { actorOf } from "../subject.ts";
+import {
+  CreatedSubscription,
+  SubscriptionInput,
+  WebhookSubscription,
+  WebhookSubscriptionWithDeliveries,
+} from "../subscriptions/schemas.ts";
+import {
+  createSubscription,
+  deleteSubscription,
+  listSubscriptions,
+  showSubscription,
+} from "../subscriptions/subscriptions.ts";
+
+/** `/webhooks` (specification part 4, outgoing-webhook subscriptions). */
+export function subscriptionRoutes(context: ApiContext) {
+  const { database, authentication } = context;
+  return new Elysia({ prefix: "/webhooks", tags: ["Outgoing webhooks"] })
+    .use(authentication)
+    .get("", async ({ subject }) => ({ data: await listSubscriptions(database.read, subject.teamId) }), {
+      scope: "webhooks:read",
+      detail: {
+        operationId: "listSubscriptions",
+        summary: "List subscriptions",
+        description: "Those of the token's workspace, newest first.",
+      },
+      response: {
+        200: contract(
+          "WebhookSubscriptionList",
+          dataOf(Type.Array(WebhookSubscription)),
+          "The subscriptions.",
+        ),
+        ...refusals,
+      },
+    })
+    .post(
+      "",
+      async ({ subject, readInput, status }) => {
+        const input = await readInput();
+        return status(201, await createSubscription(context, subject.teamId, input, actorOf(subject)));
+      },
+      {
+        scope: "webhooks:write",
+        parse: "none",
+        detail: {
+          operationId: "createSubscription",
+          summary: "Create a subscription",
+          description:
+            "The answer holds the signing secret, which is never shown again. In a workspace that has as many " +
+            "subscriptions as it may (1,000, unless the operator of the server has set another limit), the answer is 422 on `url`.",
+        },
+        body: contract("SubscriptionInput", SubscriptionInput),
+        response: {
+          201: contract("CreatedSubscription", CreatedSubscription, "The new subscription and its secret."),
+          ...refusalsOfInput,
+        },
+      },
+    )
+    .get(
+      "/:subscription",
+      async ({ subject, params }) => ({
+        data: await showSubscription(database.read, subject.teamId, params.subscription),
+      }),
+      {
+        scope: "webhooks:read",
+        detail: {
+          operationId: "getSubscription",
+          summary: "Show a subscription",
+          description: "With its 20 latest delivery attempts.",
+        },
+        response: {
+          200: contract(
+            "WebhookSubscriptionShown",
+            dataOf(WebhookSubscriptionWithDeliveries),
+            "The subscription and its attempts.",
+          ),
+          ...refusals,
+        },
+      },
+    )
+    .delete(
+      "/:subscription",
+      async ({ subject, params, status }) => {
+        await database.write((tx) =>
+          deleteSubscription(tx, subject.teamId, params.subscription, actorOf(subject)),
+        );
+        return status(204, undefined);
+      },
+      {
+        scope: "webhooks:write",
+        parse: "none",
+        detail: {
+          operationId: "deleteSubscription",
+          summary: "Delete a subscription",
+          description: "Nothing is sent from then on.",
+        },
+        response: { 204: nothing, ...refusals },
+      },
+    );
+}

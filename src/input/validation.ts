@@ -1,0 +1,158 @@
+import {
+  Kind,
+  type Static,
+  type TObject,
+  type TSchema,
+  type TUnsafe,
+  Type,
+  TypeRegistry,
+} from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
+import { type FieldErrors, invalid } from "../errors.ts";
+import { UnreadableBody } from "./json.ts";
+import { isNameable, isStorable, isUuid, isWithin, trim } from "./text.ts";
+
+/** A list can be wrong in more places than anybody wants to read, or we want to write. */
+const errorsMax = 100;
+
+type TextRules = {
+  /** In Unicode code points, after trimming where `isTrimmed`. */
+  maxLength: number;
+  minLength?: number;
+  /** White space around it is dropped before it is measured and stored. */
+  isTrimmed?: boolean;
+  format?: string;
+  /** Stands on one line: no control characters, and no marks that hide or that turn the reading direction. */
+  isName?: boolean;
+  description?: string;
+};
+
+TypeRegistry.Set("Text", (schema: TextRules, value) => whyNotText(schema, value) === undefined);
+TypeRegistry.Set("Uuid", (_schema, value) => typeof value === "string" && isUuid(value));
+TypeRegistry.Set("OneOf", (schema: { enum: readonly unknown[] }, value) => schema.enum.includes(value));
+TypeRegistry.Set("PageNumber", (_schema, value) => typeof value === "string" && pageNumber.test(value));
+
+const pageNumber = /^0*[1-9][0-9]{0,14}$/;
+/** The largest number that the pattern takes. */
+const pageMax = 999_999_999_999_999;
+
+/** A text whose length is counted in code points, as JSON Schema counts too. NUL and lone surrogates are refused. */
+export function Text(rules: TextRules): TUnsafe<string> {
+  return Type.Unsafe<string>({ [Kind]: "Text", type: "string", minLength: 0, ...rules });
+}
+
+/** A uuid in either case. */
+export function Uuid(options: { description?: string } = {}): TUnsafe<string> {
+  return Type.Unsafe<string>({ [Kind]: "Uuid", type: "string", format: "uuid", ...options });
+}
+
+/** A page of a collection, from 1, as it stands in a query string. */
+export function PageNumber(options: { description?: string } = {}): TUnsafe<string> {
+  return Type.Unsafe<string>({
+    [Kind]: "PageNumber",
+    type: "integer",
+    format: "int64",
+    minimum: 1,
+    maximum: pageMax,
+    default: 1,
+    ...options,
+  });
+}
+
+/** The schema, or null. */
+export function Nullable<S extends TSchema>(schema: S) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+/** One of the words, and nothing else. */
+export function OneOf<const Words extends readonly string[]>(words: Words): TUnsafe<Words[number]> {
+  return Type.Unsafe<Words[number]>({ [Kind]: "OneOf", type: "string", enum: words });
+}
+
+/**
+ * Makes the check for an object of the schema's shape. The check returns a new object with the schema's fields and no
+ * others, texts trimmed where the schema says so.
+ * @throws DomainError `invalid` with a message for each field that is wrong, for 100 of them at most, `body` naming the
+ *   whole input.
+ */
+export function checkOf<S extends TObject>(schema: S): (input: unknown) => Static<S> {
+  const compiled = TypeCompiler.Compile(schema);
+  const fields = Object.entries(schema.properties).map(([name, field]) => ({
+    name,
+    isTrimmed: isTrimmed(field),
+  }));
+  return (input) => {
+    if (input instanceof UnreadableBody) throw input.error;
+    if (!compiled.Check(input)) throw invalid(explain(compiled.Errors(input)));
+    const checked = input as Record<string, unknown>;
+    const clean: Record<string, unknown> = {};
+    for (const field of fields) {
+      if (!Object.hasOwn(checked, field.name)) continue;
+      const value = checked[field.name];
+      clean[field.name] = field.isTrimmed && typeof value === "string" ? trim(value) : value;
+    }
+    return clean as Static<S>;
+  };
+}
+
+function isTrimmed(schema: TSchema): boolean {
+  return schema.isTrimmed === true || (schema.anyOf as TSchema[] | undefined)?.some(isTrimmed) === true;
+}
+
+function whyNotText(rules: TextRules, value: unknown): string | undefined {
+  if (typeof value !== "string") return "must be a string";
+  if (!isStorable(value)) return "must not contain a NUL character or half of a surrogate pair";
+  const text = rules.isTrimmed ? trim(value) : value;
+  if ((rules.minLength ?? 0) > 0 && text === "") return "is required";
+  if (!isWithin(text, rules.maxLength)) return `must not be longer than ${rules.maxLength} characters`;
+  if (rules.isName && !isNameable(text))
+    return "must not contain control characters, line ends or hidden marks";
+  return undefined;
+}
+
+function explain(errors: Iterable<ValueError>): FieldErrors {
+  // A Map: a field may be called `__proto__`.
+  const found = new Map<string, string[]>();
+  for (const error of errors) {
+    const real = branchThatWasMeant(error);
+    const field = fieldOf(real.path);
+    const subject = real.path === "" ? "body" : `${field} field`;
+    if (!found.has(field)) found.set(field, [`The ${subject} ${complaint(real)}.`]);
+    if (found.size === errorsMax) break;
+  }
+  return Object.fromEntries(found);
+}
+
+// Of `X or null`, the reader wants to hear what is wrong with X.
+function branchThatWasMeant(error: ValueError): ValueError {
+  if (error.type !== ValueErrorType.Union) return error;
+  const branches = (error.schema.anyOf as TSchema[] | undefined) ?? [];
+  const meant = branches.findIndex((branch) => branch.type !== "null");
+  const [inner] = error.errors[meant] ?? [];
+  return inner === undefined ? error : branchThatWasMeant(inner);
+}
+
+/** `/channel_ids/0` is shown as `channel_ids.0`; the whole input is `body`. */
+function fieldOf(path: string): string {
+  if (path === "") return "body";
+  return path
+    .slice(1)
+    .split("/")
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .join(".");
+}
+
+function complaint({ schema, type, value }: ValueError): string {
+  if (value === undefined || type === ValueErrorType.ObjectRequiredProperty) return "is required";
+  if (schema[Kind] === "Text") return whyNotText(schema as unknown as TextRules, value) ?? "is not valid";
+  if (schema[Kind] === "Uuid") return "must be a uuid";
+  if (schema[Kind] === "PageNumber") return `must be a whole number from 1 to ${pageMax}`;
+  if (schema[Kind] === "OneOf") return `must be one of: ${(schema.enum as string[]).join(", ")}`;
+  if (type === ValueErrorType.ArrayMinItems) return `must have at least ${String(schema.minItems)} item`;
+  if (type === ValueErrorType.ArrayMaxItems) return `must have at most ${String(schema.maxItems)} items`;
+  if (type === ValueErrorType.Object) return "must be a JSON object";
+  if (type === ValueErrorType.Boolean) return "must be true or false";
+  if (type === ValueErrorType.Array) return "must be a list";
+  return "is not valid";
+}

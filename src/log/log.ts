@@ -1,0 +1,62 @@
+import { type DestinationStream, type Logger, pino } from "pino";
+import { GatheredLines } from "./line-buffer.ts";
+import { RepeatedFailures } from "./repeated-failures.ts";
+
+export type Log = Logger;
+
+/** How much of an error is kept, in UTF-16 units of each text; what user text it quotes can be long. */
+const messageLengthMax = 1_000;
+const stackLengthMax = 4_000;
+const causesMax = 3;
+
+const standardError = new GatheredLines(2);
+
+/**
+ * The log: one JSON line per operation on standard error, with everything known about it. It never holds a secret, so
+ * whoever logs an address logs the route and not the path. What is logged as an error with an `err` is counted where it
+ * repeats itself, and the number is said instead.
+ */
+export function createLog(level: string, destination: DestinationStream = standardError): Log {
+  const log = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: (error: unknown) => errorFields(error, causesMax) },
+    },
+    destination,
+  );
+  const error: (this: Log, fields: object, message?: string) => void = log.error;
+  const repeated = new RepeatedFailures((leftOut) => error.call(log, leftOut, "log.repeats_left_out"));
+  // The logs of the routes inherit it.
+  log.error = function (this: Log, fields: object, message = "") {
+    if (!("err" in fields) || repeated.isToBeWritten({ of: message, code: codeOf(fields) })) {
+      error.call(this, fields, message);
+    }
+  };
+  return log;
+}
+
+/** What tells one failure from another that is logged with the same message. */
+function codeOf({ err, status }: { err?: unknown; status?: unknown }): string {
+  if (!(err instanceof Error)) return err === undefined ? String(status) : typeof err;
+  return "code" in err ? String(err.code) : err.name;
+}
+
+type ErrorFields = { type?: string; code?: unknown; message: string; stack?: string; cause?: ErrorFields };
+
+function errorFields(error: unknown, causesLeft: number): ErrorFields {
+  if (!(error instanceof Error)) return { message: cut(Bun.inspect(error), messageLengthMax) };
+  const { name, message, stack = "", cause } = error;
+  return {
+    type: name,
+    ...("code" in error ? { code: error.code } : {}),
+    message: cut(message, messageLengthMax),
+    stack: cut(stack, stackLengthMax),
+    ...(cause !== undefined && causesLeft > 0 ? { cause: errorFields(cause, causesLeft - 1) } : {}),
+  };
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
+}

@@ -1,0 +1,103 @@
+import { Elysia } from "elysia";
+import bundle from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
+import styles from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
+import pageStyles from "./docs-page/page.css" with { type: "file" };
+import start from "./docs-page/start.js" with { type: "file" };
+import { info } from "./info.ts";
+
+/** What is sent, byte for byte, and the mark by which it is recognised when it is asked for again. */
+type Content = { body: Uint8Array<ArrayBuffer>; type: string; etag: string };
+
+const javascript = "text/javascript; charset=utf-8";
+const css = "text/css; charset=utf-8";
+
+/** What the page loads, by its name under `/api/v1/docs/`. The binary carries these files. */
+const files = {
+  "swagger-ui-bundle.js": { path: bundle, type: javascript },
+  "swagger-ui.css": { path: styles, type: css },
+  "start.js": { path: start, type: javascript },
+  "page.css": { path: pageStyles, type: css },
+};
+
+// Nothing is loaded from elsewhere, sent elsewhere or shown inside of another page. Swagger UI has its icons in data:
+// addresses.
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+// Addresses are relative, so that the page also works behind a proxy that puts the server under a path.
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${info.title}</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="docs/swagger-ui.css">
+    <link rel="stylesheet" href="docs/page.css">
+  </head>
+  <body>
+    <main id="reference"></main>
+    <noscript>This page needs JavaScript. What it shows is at <a href="openapi.json">openapi.json</a>.</noscript>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/start.js"></script>
+  </body>
+</html>
+`;
+
+/**
+ * `/api/v1/openapi.json` and, for people, `/api/v1/docs`. Neither asks for a token, and neither is part of the API that
+ * they describe. Whatever the page needs comes from here, so it works without the internet. `serverUrl` as in
+ * `openApiDocument`.
+ */
+export function documentationRoutes(serverUrl?: string) {
+  const document = lazily(async () => {
+    // Only who asks for the document waits for the code that makes it.
+    const { openApiDocument } = await import("./openapi.ts");
+    return contentOf(JSON.stringify(await openApiDocument(serverUrl)), "application/json");
+  });
+  const html = lazily(async () => contentOf(page, "text/html; charset=utf-8"));
+
+  const routes = new Elysia({ prefix: "/api/v1" })
+    .get("/openapi.json", async ({ request }) => answer(request, await document()))
+    .get("/docs", async ({ request }) => {
+      const response = answer(request, await html());
+      response.headers.set("content-security-policy", contentSecurityPolicy);
+      return response;
+    });
+  for (const [name, { path, type }] of Object.entries(files)) {
+    const content = lazily(async () => contentOf(await Bun.file(path).bytes(), type));
+    routes.get(`/docs/${name}`, async ({ request }) => answer(request, await content()));
+  }
+  return routes;
+}
+
+/** Makes it when it is first asked for, and keeps it. */
+function lazily<Made>(make: () => Promise<Made>): () => Promise<Made> {
+  let made: Promise<Made> | undefined;
+  return () => (made ??= make());
+}
+
+function contentOf(body: string | Uint8Array<ArrayBuffer>, type: string): Content {
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  return { body: bytes, type, etag: `"${Bun.hash(bytes).toString(16)}"` };
+}
+
+/** The content, or 304 where the browser has it already. It asks each time, so a new version is seen at once. */
+function answer(request: Request, { body, type, etag }: Content): Response {
+  const headers = { etag, "cache-control": "no-cache", "referrer-policy": "no-referrer" };
+  const known = request.headers
+    .get("if-none-match")
+    ?.split(",")
+    .map((mark) => mark.trim().replace(/^W\//, ""));
+  if (known?.some((mark) => mark === etag || mark === "*"))
+    return new Response(null, { status: 304, headers });
+  return new Response(body, { headers: { ...headers, "content-type": type } });
+}

@@ -1,0 +1,177 @@
+import { isIPv4, isIPv6 } from "node:net";
+import { isWithin } from "../input/text.ts";
+import { ownAddressesOfLate } from "./own-addresses.ts";
+import { Resolver } from "./resolver.ts";
+import { specialBlockOf } from "./special-addresses.ts";
+
+/** Finds every address of a host name. Rejects when there is none. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+/** What the public-address rule depends on. Whatever is left out is as the rule needs it in production. */
+export type AddressGuard = {
+  /**
+   * `WEBHOOKS_BLOCK_PRIVATE_URLS`. When false any host and any address will do; a URL must still be well formed, and
+   * the connection still goes to the addresses that were found here.
+   */
+  blockPrivate: boolean;
+  /** Addresses that are let through although they are not public, each in canonical text. */
+  allow?: readonly string[];
+  resolve?: Resolve;
+  /** The addresses of this machine, to which a delivery would pass by the firewall. */
+  ownAddresses?: () => readonly string[];
+};
+
+/**
+ * A URL as it was parsed, the only form of it to connect with; or why not. What makes it `malformed` stands in its text
+ * and can be shown to whoever wrote it; what it is `blocked` for is for the server's own log.
+ */
+export type JudgedUrl =
+  | { ok: true; url: URL }
+  | { ok: false; reason: "malformed" | "blocked"; detail: string };
+
+/**
+ * A URL with the addresses that a delivery may connect to, in the order of the answer. Of a `blocked` one the detail
+ * names what was resolved and is for the server's own log; of the others it can be shown to anybody.
+ */
+export type Vetted =
+  | { ok: true; url: URL; addresses: string[] }
+  | { ok: false; reason: "malformed" | "blocked" | "unresolvable"; detail: string };
+
+const maxUrlLength = 2048; // code points, specification part 8
+const maxAnswers = 100; // a name with more addresses than this is not a receiver
+
+const resolver = new Resolver();
+const resolveByDns: Resolve = (host) => resolver.resolve(host);
+const machineAddresses = ownAddressesOfLate();
+
+/**
+ * Judges the text of a subscription's URL as far as that goes without resolving its host: syntax, the host names that
+ * specification part 6 rule 4 refuses, and a host that is an address.
+ */
+export function judgeUrl(text: string, guard: AddressGuard): JudgedUrl {
+  const url = parse(text);
+  if (typeof url === "string") return { ok: false, reason: "malformed", detail: url };
+  const detail = whyNotHost(url, guard);
+  return detail === undefined ? { ok: true, url } : { ok: false, reason: "blocked", detail };
+}
+
+/**
+ * Why no delivery may go to this address, or undefined when it is public: in canonical text, outside every special
+ * block, and not this machine's own. The reason names the address and is for the server's own log.
+ */
+export function whyNotPublic(
+  address: string,
+  guard: Omit<AddressGuard, "blockPrivate"> = {},
+): string | undefined {
+  const { allow = [], ownAddresses = machineAddresses } = guard;
+  const notCanonical = whyNotCanonical(address);
+  if (notCanonical !== undefined) return notCanonical;
+  if (allow.includes(address)) return undefined;
+  const special = specialBlockOf(address);
+  if (special !== undefined) return `${address} is in ${special.block} (${special.name}, ${special.source})`;
+  return ownAddresses().includes(address) ? `${address} is an address of this machine` : undefined;
+}
+
+/**
+ * Judges a URL for one delivery: its text again, then every address that its host has at this moment. One that is not
+ * public blocks the delivery, wherever in the answer it stands. Waits for the resolver for at most `timeoutMs`; a
+ * resolver that fails makes the attempt fail, which breaks no rule. Never throws for what the URL or the resolver does.
+ */
+export async function vet(text: string, guard: AddressGuard, timeoutMs: number): Promise<Vetted> {
+  const judged = judgeUrl(text, guard);
+  if (!judged.ok) return judged;
+  const { url } = judged;
+  const literal = literalOf(url);
+  if (literal !== undefined) return { ok: true, url, addresses: [literal] };
+
+  const resolved = await resolveWithin(timeoutMs, hostOf(url), guard.resolve ?? resolveByDns);
+  if (typeof resolved === "string") return { ok: false, reason: "unresolvable", detail: resolved };
+  if (resolved.length > maxAnswers) {
+    return { ok: false, reason: "blocked", detail: `host name has ${resolved.length} addresses` };
+  }
+  for (const address of resolved) {
+    const why = guard.blockPrivate ? whyNotPublic(address, guard) : whyNotCanonical(address);
+    if (why !== undefined) return { ok: false, reason: "blocked", detail: why };
+  }
+  return { ok: true, url, addresses: [...new Set(resolved)] };
+}
+
+/** The host name without the dot that only marks it as complete, or undefined when the host is an address. */
+export function hostNameOf(url: URL): string | undefined {
+  return literalOf(url) === undefined ? hostOf(url) : undefined;
+}
+
+/** The URL, or what is wrong with its text. */
+function parse(text: string): URL | string {
+  if (!isWithin(text, maxUrlLength)) return `it is longer than ${maxUrlLength} characters`;
+  // The parser would drop some of these and turn the backslash into a slash, each a way to hide the host.
+  if (/[\p{Cc} \\]/u.test(text)) return "it holds a space, a control character or a backslash";
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1];
+  if (authority === undefined) return "it does not begin with http:// or https://";
+  if (authority === "") return "it has no host";
+  if (authority.includes("@")) return "it holds a user name or a password";
+  if (text.includes("#")) return "it has a fragment";
+
+  const url = URL.parse(text);
+  if (url === null) return "it cannot be parsed";
+  if (url.port === "0") return "it has port 0";
+  // The parser reads 127.1, 0x7f.1, 2130706433 and full-width digits as addresses; nobody writes them in earnest.
+  if (isIPv4(url.hostname) && url.hostname !== authority.replace(/:[0-9]*$/, "")) {
+    return "it holds an IPv4 address that is not in dotted decimal form";
+  }
+  const name = hostNameOf(url);
+  if (name !== undefined && !isHostName(name)) return "it has a host that is not a host name";
+  return url;
+}
+
+function isHostName(host: string): boolean {
+  return host.length <= 253 && host.split(".").every((label) => /^[a-z0-9_-]{1,63}$/.test(label));
+}
+
+/** What can be said against the host of a URL before it is resolved. */
+function whyNotHost(url: URL, guard: AddressGuard): string | undefined {
+  if (!guard.blockPrivate) return undefined;
+  const literal = literalOf(url);
+  return literal === undefined ? whyNotName(hostOf(url)) : whyNotPublic(literal, guard);
+}
+
+function whyNotName(host: string): string | undefined {
+  const labels = host.split(".");
+  const last = labels.at(-1);
+  if (last === "localhost" || last === "local" || last === "internal") return `host name ends in ${last}`;
+  return labels.length < 2 ? "host name has one label only" : undefined;
+}
+
+/** An address in any other text than its canonical one, or with a zone, might be judged as one and dialled as another. */
+function whyNotCanonical(address: string): string | undefined {
+  if (isIPv4(address)) return undefined;
+  const isCanonical = isIPv6(address) && URL.parse(`http://[${address}]/`)?.hostname === `[${address}]`;
+  return isCanonical ? undefined : "answer holds something other than an address in canonical text";
+}
+
+function literalOf(url: URL): string | undefined {
+  if (url.hostname.startsWith("[")) return url.hostname.slice(1, -1);
+  return isIPv4(url.hostname) ? url.hostname : undefined;
+}
+
+function hostOf(url: URL): string {
+  return url.hostname.replace(/\.$/, "");
+}
+
+async function resolveWithin(
+  timeoutMs: number,
+  host: string,
+  resolve: Resolve,
+): Promise<readonly string[] | string> {
+  const { promise: timeout, resolve: giveUp } = Promise.withResolvers<string>();
+  const timer = setTimeout(() => giveUp(`name resolution timed out after ${timeoutMs} ms`), timeoutMs);
+  try {
+    const answers = await Promise.race([resolve(host), timeout]);
+    return answers.length === 0 ? "host name has no address" : answers;
+  } catch (error) {
+    const isUnknown = error instanceof Error && "code" in error && error.code === "DNS_ENOTFOUND";
+    return isUnknown ? "host name not found" : "name resolution failed";
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,30 @@
+import type { ChannelRow } from "../channels/store.ts";
+import type { Writing } from "../database/open.ts";
+import { beginFanOut, hasFanOuts } from "./fan-outs.ts";
+import { queueEvent } from "./queue-event.ts";
+import { onlySeeing } from "./creator-visibility.ts";
+import type { Happening } from "../openapi/event-schemas.ts";
+import { insertEvent, queuedWithEventMax, selectWantingSubscriptions } from "./event-store.ts";
+
+/**
+ * Records what happened in the channel and queues it for every subscription that wants it, in the transaction of the
+ * change itself: both are on disk or neither. For one that is disabled it waits. Where more than a hundred want it, or
+ * earlier events of the team are still being queued, a fan-out is begun in their place, which queues it after the commit.
+ * What nobody wants is not kept. One event has one id, for every subscription, retry and replay (specification part 6).
+ */
+export function emit(tx: Writing, channel: ChannelRow, happening: Happening): void {
+  const wanting = selectWantingSubscriptions(tx, channel.teamId, happening.type, channel.id);
+  const isForMany = wanting.length > queuedWithEventMax;
+  // Of many only the first are known here; who of them may see the channel is asked when their turn comes.
+  const wanted = isForMany ? wanting : onlySeeing(tx, wanting, channel.id);
+  if (wanted.length === 0) return;
+
+  const happenedAt = Date.now();
+  const data = JSON.stringify(happening.data);
+  const row = { id: Bun.randomUUIDv7(), type: happening.type, data, createdAt: happenedAt };
+  const eventSeq = insertEvent(tx, row);
+  // What is still being queued comes first, so that each subscription gets its events in their order.
+  if (isForMany || hasFanOuts(tx, channel.teamId))
+    beginFanOut(tx, { teamId: channel.teamId, channelId: channel.id, eventSeq });
+  else queueEvent(tx, { eventSeq, happenedAt }, wanted);
+}

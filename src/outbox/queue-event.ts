@@ -1,0 +1,17 @@
+import type { Writing } from "../database/open.ts";
+import { enqueue } from "./job-store.ts";
+
+/**
+ * Queues the event for each of the subscriptions that want it, due since it happened; after the commit the worker is
+ * told. `happenedAt` is milliseconds since 1970.
+ */
+export function queueEvent(
+  tx: Writing,
+  { eventSeq, happenedAt }: { eventSeq: number; happenedAt: number },
+  subscriptionIds: readonly string[],
+): void {
+  for (const subscriptionId of subscriptionIds) {
+    enqueue(tx, { subscriptionId, dueAt: happenedAt, eventSeq });
+    tx.commit.woken.add(subscriptionId);
+  }
+}

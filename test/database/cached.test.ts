@@ -1,0 +1,162 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { migrate } from "../../src/database/migrate.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { remembered } from "../../src/database/cached.ts";
+import { selectChannel, updateArchived } from "../../src/channels/store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openWorkspace } from "../support/workspace.ts";
+
+/** The tables that remembered questions are asked of, and the columns that no such question may be about. */
+const settledTables: Record<string, string[]> = {
+  users: [],
+  channels: ["last_position"],
+  channel_members: [],
+  tokens: ["last_used_at"],
+  incoming_webhooks: [],
+  subscriptions: ["consecutive_failures", "last_success_at"],
+  subscription_filters: [],
+};
+
+/** A file with one row in each of the settled tables, whatever stands in it. */
+function filledFile(): SqliteFile {
+  const file = new SqliteFile(":memory:");
+  migrate(file);
+  file.run("PRAGMA foreign_keys = OFF");
+  file.run("PRAGMA ignore_check_constraints = ON");
+  for (const table of Object.keys(settledTables)) {
+    const columns = columnsOf(file, table);
+    const values = columns.map(({ type }) => (type === "integer" ? "1" : type === "blob" ? "x'00'" : "'a'"));
+    const names = columns.map(({ name }) => name).join(", ");
+    file.run(`INSERT INTO ${table} (${names}) VALUES (${values.join(", ")})`);
+  }
+  return file;
+}
+
+function columnsOf(file: SqliteFile, table: string): Array<{ name: string; type: string }> {
+  const columns = file.query<{ name: string; type: string }, [string]>(
+    "SELECT name, lower(type) AS type FROM pragma_table_info(?)",
+  );
+  return columns.all(table);
+}
+
+function stampIn(file: SqliteFile): string | undefined {
+  return file.query<{ stamp: string }, []>("SELECT stamp FROM workspace_stamp").get()?.stamp;
+}
+
+describe("the stamp of the workspace", () => {
+  test.each(Object.keys(settledTables))("is another one after a row of %s is added or deleted", (table) => {
+    using file = filledFile();
+    const row = file.query<Record<string, never>, []>(`SELECT * FROM ${table}`).get() ?? {};
+    const before = stampIn(file);
+    file.run(`DELETE FROM ${table}`);
+    const without = stampIn(file);
+    expect(without).not.toBe(before);
+    const names = Object.keys(row);
+    const marks = names.map(() => "?").join(", ");
+    file.run(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks})`, Object.values(row));
+    expect(stampIn(file)).not.toBe(without);
+  });
+
+  test.each(Object.entries(settledTables))(
+    "is another one after a change of any column of %s, but for %p",
+    (table, volatile) => {
+      using file = filledFile();
+      for (const { name } of columnsOf(file, table)) {
+        const before = stampIn(file);
+        file.run(`UPDATE ${table} SET ${name} = ${name}`);
+        expect(stampIn(file) === before, name).toBe(volatile.includes(name));
+      }
+    },
+  );
+});
+
+describe("a remembered question", () => {
+  async function askedWorkspace() {
+    const folder = temporaryFolder();
+    const workspace = openWorkspace(folder.path);
+    const { id: teamId, owner } = await workspace.team("Acme");
+    const channel = await workspace.channel(owner, "builds");
+    let asked = 0;
+    const isArchived = remembered((db, id: string) => {
+      asked++;
+      return selectChannel(db, teamId, id)?.isArchived;
+    });
+    return {
+      folder,
+      channel,
+      database: workspace.database,
+      isArchived,
+      asked: () => asked,
+      async [Symbol.asyncDispose]() {
+        await workspace[Symbol.asyncDispose]();
+        folder[Symbol.dispose]();
+      },
+    };
+  }
+
+  test("is put to the database once, as long as nothing changes", async () => {
+    await using stage = await askedWorkspace();
+    const { database, channel, isArchived } = stage;
+    for (let i = 0; i < 3; i++) expect(isArchived(database.read, channel.id)).toBe(false);
+    expect(stage.asked()).toBe(1);
+  });
+
+  test("is put anew when thousands of others have been asked, so that memory stays bounded", async () => {
+    await using stage = await askedWorkspace();
+    const { read } = stage.database;
+    let asked = 0;
+    const length = remembered((_db, text: string) => {
+      asked++;
+      return text.length;
+    });
+    length(read, "first");
+    for (let i = 0; i < 4_096; i++) length(read, `other ${i}`);
+    expect(asked).toBe(4_097);
+    length(read, "other 4095");
+    expect(asked).toBe(4_097);
+    length(read, "first");
+    expect(asked).toBe(4_098);
+  });
+
+  test("is answered anew after a commit, and by the connection that writes also before it", async () => {
+    await using stage = await askedWorkspace();
+    const { database, channel, isArchived } = stage;
+    expect(isArchived(database.read, channel.id)).toBe(false);
+    await database.write(async (tx) => {
+      expect(isArchived(tx, channel.id)).toBe(false);
+      await updateArchived(tx, channel.id, true);
+      expect(isArchived(tx, channel.id)).toBe(true);
+      expect(isArchived(database.read, channel.id)).toBe(false);
+    });
+    expect(isArchived(database.read, channel.id)).toBe(true);
+  });
+
+  test("forgets what a write saw that was undone", async () => {
+    await using stage = await askedWorkspace();
+    const { database, channel, isArchived } = stage;
+    const undone = database.write(async (tx) => {
+      await updateArchived(tx, channel.id, true);
+      expect(isArchived(tx, channel.id)).toBe(true);
+      throw new Error("changed my mind");
+    });
+    const after = database.write(async (tx) => isArchived(tx, channel.id));
+    expect(undone).rejects.toThrow("changed my mind");
+    expect(await after).toBe(false);
+  });
+
+  test("is answered anew after another process has changed the workspace", async () => {
+    await using stage = await askedWorkspace();
+    const { database, channel, isArchived, folder } = stage;
+    expect(isArchived(database.read, channel.id)).toBe(false);
+    await database.write(async (tx) => expect(isArchived(tx, channel.id)).toBe(false));
+
+    const other = openDatabase(join(folder.path, "parley.db"));
+    await other.write((tx) => updateArchived(tx, channel.id, true));
+    await other.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isArchived(database.read, channel.id)).toBe(true);
+    await database.write(async (tx) => expect(isArchived(tx, channel.id)).toBe(true));
+  });
+});

@@ -1,0 +1,219 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { until } from "../support/conditions.ts";
+import { hang, startReceiver, statuses } from "../support/receivers/receiver.ts";
+import { startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
+
+const dayMs = 86_400_000;
+
+type Table = "attempts" | "events" | "jobs" | "subscriptions";
+
+/** The tables of the delivery log, opened beside everything else: time passes here by changing what they hold. */
+function openTables(stage: WebhookStage) {
+  const file = new SqliteFile(join(stage.dataDir, "parley.db"));
+  file.run("PRAGMA busy_timeout = 5000");
+  const count = (table: Table) =>
+    file.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
+  return {
+    count: () => ({ attempts: count("attempts"), events: count("events"), jobs: count("jobs") }),
+    subscriptions: () => count("subscriptions"),
+    /** Lets so many days pass over all that is there. */
+    age: (days: number) => {
+      for (const table of ["attempts", "events"]) {
+        file.run(`UPDATE ${table} SET created_at = created_at - ?`, [days * dayMs]);
+      }
+      file.run("UPDATE subscriptions SET deleted_at = deleted_at - ?", [days * dayMs]);
+    },
+    /** Copies the attempts until there are so many, oldest first. */
+    multiply: (rows: number) => {
+      const columns =
+        "subscription_id, event_seq, event_id, event_type, succeeded, is_replay, duration_ms, created_at";
+      const source = `SELECT ${columns}, hex(randomblob(16)) FROM attempts ORDER BY seq LIMIT ?`;
+      while (count("attempts") < rows) {
+        file.run(`INSERT INTO attempts (${columns}, id) ${source}`, [rows - count("attempts")]);
+      }
+    },
+    [Symbol.dispose]: () => file.close(),
+  };
+}
+
+/** Starts the server again with so many days of retention, waits until it has swept, and returns what it says of that. */
+async function restartAndSweep(stage: WebhookStage, days: string): Promise<Record<string, unknown>> {
+  await stage.restart({ WEBHOOKS_DELIVERY_RETENTION_DAYS: days });
+  return await stage.server.logLine((line) => line.msg === "retention.swept");
+}
+
+describe("when the server starts", () => {
+  test("attempts that are older than the setting go, with the events that only they told of; younger ones stay", async () => {
+    await using stage = await startWebhookStage();
+    await using listener = await stage.listen({ events: ["message.created"] });
+    using tables = openTables(stage);
+    for (const body of ["old", "also old"]) await stage.post(stage.team.general, body);
+    await stage.drained(listener.subscription);
+    tables.age(10);
+    await stage.post(stage.team.general, "young");
+    await stage.drained(listener.subscription);
+    tables.age(21);
+    expect(tables.count()).toEqual({ attempts: 3, events: 3, jobs: 0 });
+
+    await restartAndSweep(stage, "");
+    expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
+    const { deliveries } = await stage.shown(listener.subscription);
+    const young = listener.receiver.requests.find(({ text }) => text.includes('"young"'));
+    expect(deliveries.map(({ event_id }) => event_id)).toEqual([
+      young?.headers.get("x-service-delivery") ?? "",
+    ]);
+
+    await restartAndSweep(stage, "21");
+    expect(tables.count().attempts).toBe(0);
+    expect(tables.count().events).toBe(0);
+    expect(listener.receiver.requests).toHaveLength(3);
+  });
+
+  test("0 days keep every attempt for ever", async () => {
+    await using stage = await startWebhookStage();
+    await using listener = await stage.listen({ events: ["message.created"] });
+    using tables = openTables(stage);
+    await stage.post(stage.team.general);
+    await stage.drained(listener.subscription);
+    tables.age(36_500);
+    await restartAndSweep(stage, "0");
+    expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
+  });
+
+  test("0 days keep nothing that waits for a deleted subscription, and no event that the log does not tell of", async () => {
+    await using stage = await startWebhookStage({ WEBHOOKS_DELIVERY_RETENTION_DAYS: "0" });
+    await using kept = await stage.listen({ events: ["message.created"] });
+    await using deleted = await stage.listen({ events: ["message.updated"] }, hang);
+    using tables = openTables(stage);
+    const { id } = await stage.post(stage.team.general);
+    await stage.drained(kept.subscription);
+    await stage.api.patch(`/channels/${stage.team.general.id}/messages/${id}`, { body: "edited" });
+    await deleted.receiver.nth(1);
+    await stage.api.del(`/webhooks/${deleted.subscription.id}`);
+    await stage.server.kill9();
+    expect(tables.count()).toEqual({ attempts: 1, events: 2, jobs: 1 });
+
+    await stage.server.start();
+    const swept = await stage.server.logLine((line) => line.msg === "retention.swept" && line.jobs === 1);
+    expect(swept).toMatchObject({ attempts: 0, events: 1 });
+    expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
+  });
+
+  test("a deleted subscription goes with its secret as soon as the log tells nothing of it", async () => {
+    await using stage = await startWebhookStage();
+    await using kept = await stage.listen({ events: ["message.created"] });
+    await using logged = await stage.listen({ events: ["message.created"] });
+    await using unused = await stage.listen({ events: ["message.deleted"] });
+    using tables = openTables(stage);
+    await stage.post(stage.team.general);
+    for (const { subscription } of [kept, logged]) await stage.drained(subscription);
+    for (const { subscription } of [logged, unused]) await stage.api.del(`/webhooks/${subscription.id}`);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ subscriptions: 0 });
+    tables.age(2);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 0, subscriptions: 1 });
+    tables.age(29);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 2, subscriptions: 1 });
+    expect(tables.subscriptions()).toBe(1);
+    expect(await stage.shown(kept.subscription)).toMatchObject({
+      id: kept.subscription.id,
+      status: "active",
+    });
+  });
+
+  test("an attempt from a clock that ran ahead keeps none of those behind it", async () => {
+    await using stage = await startWebhookStage();
+    await using listener = await stage.listen({ events: ["message.created"] });
+    using tables = openTables(stage);
+    await stage.post(stage.team.general);
+    await stage.drained(listener.subscription);
+    tables.multiply(300);
+    tables.age(31);
+    using file = new SqliteFile(join(stage.dataDir, "parley.db"));
+    file.run("PRAGMA busy_timeout = 5000");
+    file.run("UPDATE attempts SET created_at = ? WHERE seq <= 250", [Date.now() + 365 * dayMs]);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 50 });
+    expect(tables.count()).toEqual({ attempts: 250, events: 1, jobs: 0 });
+  });
+
+  test("an event that still waits to go somewhere stays, however old, and goes there", async () => {
+    await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
+    await using listener = await stage.listen({ events: ["message.created"] }, statuses(500, 204));
+    using tables = openTables(stage);
+    await stage.post(stage.team.general, "patient");
+    await until(
+      "it is logged",
+      async () => (await stage.shown(listener.subscription)).deliveries.length === 1,
+    );
+    await stage.disable(listener.subscription);
+    tables.age(100);
+    expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 1, events: 0, jobs: 0 });
+    expect(tables.count()).toEqual({ attempts: 0, events: 1, jobs: 1 });
+    await stage.enable(listener.subscription);
+    expect((await listener.delivered()).map(({ data }) => data.body)).toEqual(["patient", "patient"]);
+  });
+
+  test("what waited for a deleted subscription goes, and nothing of what waits for others", async () => {
+    await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
+    await using kept = await stage.listen({ events: ["message.created"] }, statuses(500));
+    await using deleted = await stage.listen({ events: ["message.created"] }, statuses(500));
+    using tables = openTables(stage);
+    await stage.post(stage.team.general);
+    for (const { receiver } of [kept, deleted]) await receiver.nth(1);
+    await stage.api.del(`/webhooks/${deleted.subscription.id}`);
+    await restartAndSweep(stage, "30");
+    expect(tables.count().jobs).toBe(1);
+    expect([stage.queued(kept.subscription), stage.queued(deleted.subscription)]).toEqual([1, 0]);
+    expect(deleted.receiver.requests).toHaveLength(1);
+  });
+
+  test("thousands of old attempts go, while messages are posted and delivered", async () => {
+    await using stage = await startWebhookStage();
+    await using listener = await stage.listen({ events: ["message.created"] });
+    using tables = openTables(stage);
+    await stage.post(stage.team.general);
+    await stage.drained(listener.subscription);
+    tables.multiply(5_000);
+    tables.age(31);
+    await stage.restart();
+    for (let nth = 0; nth < 10; nth++) await stage.post(stage.team.general, `meanwhile ${nth}`);
+    const swept = await stage.server.logLine((line) => line.msg === "retention.swept");
+    expect(swept).toMatchObject({ attempts: 5_000, events: 1 });
+    await stage.drained(listener.subscription);
+    expect(tables.count()).toEqual({ attempts: 10, events: 10, jobs: 0 });
+  });
+
+  test("a clock that was wrong for a while takes no other attempts with it", async () => {
+    await using stage = await startWebhookStage();
+    await using listener = await stage.listen({ events: ["message.created"] });
+    using tables = openTables(stage);
+    await stage.post(stage.team.general, "written in the past");
+    await stage.drained(listener.subscription);
+    tables.age(100);
+    const [past] = (await stage.shown(listener.subscription)).deliveries;
+    await stage.post(stage.team.general, "written now");
+    await stage.drained(listener.subscription);
+    // The log's place says that the one of the past came last.
+    using file = new SqliteFile(join(stage.dataDir, "parley.db"));
+    file.run("PRAGMA busy_timeout = 5000");
+    file.run("UPDATE attempts SET seq = 1000 WHERE id = ?", [past?.id ?? ""]);
+    await restartAndSweep(stage, "30");
+    const { deliveries } = await stage.shown(listener.subscription);
+    expect(deliveries).toHaveLength(1);
+    expect(deliveries[0]?.id).not.toBe(past?.id ?? "");
+  });
+});
+
+test("retention goes on while the integrations are switched off", async () => {
+  await using stage = await startWebhookStage();
+  await using receiver = startReceiver();
+  const subscription = await stage.subscribe(receiver, { events: ["message.created"] });
+  using tables = openTables(stage);
+  await stage.post(stage.team.general);
+  await stage.drained(subscription);
+  tables.age(31);
+  await stage.restart({ INTEGRATIONS_ENABLED: "false" });
+  await stage.server.logLine((line) => line.msg === "retention.swept");
+  expect(tables.count()).toEqual({ attempts: 0, events: 0, jobs: 0 });
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "bun:test";
+import { networkInterfaces } from "node:os";
+import { whyNotPublic } from "../../src/outbound/address-guard.ts";
+import { ownAddressesOfLate } from "../../src/outbound/own-addresses.ts";
+
+const address = "93.184.215.14";
+
+test("an address that the machine gets is refused a second later at the latest, and one it loses is not", () => {
+  let addresses: string[] = [];
+  let now = 5_000;
+  const ownAddresses = ownAddressesOfLate(
+    () => addresses,
+    () => now,
+  );
+  expect(whyNotPublic(address, { ownAddresses })).toBeUndefined();
+  addresses = [address];
+  now += 1_000;
+  expect(whyNotPublic(address, { ownAddresses })).toContain("this machine");
+  addresses = [];
+  now += 1_000;
+  expect(whyNotPublic(address, { ownAddresses })).toBeUndefined();
+});
+
+test("the system is asked once a second, however many deliveries there are", () => {
+  let asked = 0;
+  let now = 5_000;
+  const ownAddresses = ownAddressesOfLate(
+    () => [`192.0.2.${asked++}`],
+    () => now,
+  );
+  for (; now < 8_000; now++) whyNotPublic(address, { ownAddresses });
+  expect(asked).toBe(3);
+});
+
+test("what the system tells are the addresses of every interface, of both families", () => {
+  const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  expect(ownAddressesOfLate()()).toEqual(all.map((one) => one.address));
+  expect(ownAddressesOfLate()()).toContain("127.0.0.1");
+});
