@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { ChannelRow } from "../src/channels/store.ts";
-import type { Database } from "../src/database/open.ts";
+import type { Database } from "../src/database/database.ts";
 import { createIncomingWebhook } from "../src/incoming-webhooks/incoming-webhooks.ts";
 import { createLog } from "../src/log/log.ts";
 import { findKey } from "../src/secrets/key.ts";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 const gates: [name: string, command: string[]][] = [
   ["format", ["bun", "run", "oxfmt", "--check"]],
   ["lint", ["bun", "run", "lint"]],
+  ["layers", ["bun", "scripts/layers.ts"]],
   ["shell scripts", ["shellcheck", "install.sh", "test.sh", "scripts/find-bun.sh", ".ci/run"]],
   ["types", ["bun", "run", "types"]],
   ["dead code", ["bun", "run", "knip"]],

@@ -1,6 +1,6 @@
 import { type Config, processEnvironment, requestsAllowed } from "./config.ts";
 import { dataDamaged } from "./system/data-errors.ts";
-import type { Database } from "./database/open.ts";
+import type { Database } from "./database/database.ts";
 import type { Loss } from "./database/open-files.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { findDamage } from "./database/soundness.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "./errors.ts";
-import { parseKey } from "./secrets/key.ts";
+import { parseKey } from "./input/key.ts";
 
 /** How a setting is read from text; undefined for what it does not take. */
 type Setting<Value> = {

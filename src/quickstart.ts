@@ -1,6 +1,6 @@
 import { createBot } from "./accounts/bots.ts";
 import { type ChannelRow, selectChannels } from "./channels/store.ts";
-import type { Writing } from "./database/open.ts";
+import type { Writing } from "./database/database.ts";
 import { DomainError } from "./errors.ts";
 import { createIncomingWebhook, revokeWebhooksOfBot } from "./incoming-webhooks/incoming-webhooks.ts";
 import { joinChannel } from "./members/members.ts";

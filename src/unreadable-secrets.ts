@@ -1,4 +1,4 @@
-import type { Reading } from "./database/open.ts";
+import type { Reading } from "./database/database.ts";
 import { secretTaken } from "./incoming-webhooks/ingest.ts";
 import { selectWebhookSecrets } from "./incoming-webhooks/store.ts";
 import { selectSubscriptionSecrets } from "./subscriptions/store.ts";

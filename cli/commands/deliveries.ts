@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
 import { replay } from "../../src/deliveries/replay.ts";
 import { webhookEvents } from "../../src/event-types.ts";

@@ -1,15 +1,7 @@
 import { Argument, type Command, Option } from "commander";
 import { roles } from "../../src/subject.ts";
-import {
-  createPerson,
-  deactivate,
-  getUser,
-  getUserNamed,
-  listPeople,
-  personResource,
-  reactivate,
-  setRole,
-} from "../../src/users/users.ts";
+import { createPerson, deactivate, listPeople, reactivate, setRole } from "../../src/accounts/people.ts";
+import { getUser, getUserNamed, personResource } from "../../src/users/users.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { personReference } from "../invocation/references.ts";

@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
 import { getChannelNamed, listAllChannels } from "../../src/channels/channels.ts";
 import { webhookEvents } from "../../src/event-types.ts";
+import { showSubscription } from "../../src/deliveries/shown-subscription.ts";
 import {
   createSubscription,
   deleteSubscription,
   listAllSubscriptions,
-  showSubscription,
 } from "../../src/subscriptions/subscriptions.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { channelTitle } from "../terminal/channel-view.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type Config, dataDirectory, type Environment, readConfig, readSetting } from "../../src/config.ts";
 import { explainDataError, explainSqliteError } from "../../src/system/data-errors.ts";
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import { signalWork } from "../../src/outbox/signal.ts";
 import { getTeamNamed, listTeams, type Team } from "../../src/teams/teams.ts";
 import { openWorkspace } from "../../src/data-folder.ts";

@@ -1,7 +1,7 @@
 import { listAllChannels } from "../../src/channels/channels.ts";
 import { listBots } from "../../src/accounts/bots.ts";
 import { listTeams } from "../../src/teams/teams.ts";
-import { listPeople } from "../../src/users/users.ts";
+import { listPeople } from "../../src/accounts/people.ts";
 import { channelTitle } from "../terminal/channel-view.ts";
 import type { InTeam, Invocation } from "./invocation.ts";
 import type { Choice } from "../terminal/prompts.ts";

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { explainDataError } from "../../src/system/data-errors.ts";
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import type { OpenFiles } from "../../src/database/open-files.ts";
 import { DomainError } from "../../src/errors.ts";
 import { exitAtOnce, forbidCoreDumps } from "../../src/system/libc.ts";

@@ -1,7 +1,7 @@
 import type { Config } from "../../src/config.ts";
-import type { Reading } from "../../src/database/open.ts";
+import type { Reading } from "../../src/database/database.ts";
 import { findCreator, type NamedSubscription } from "../../src/subscriptions/creators.ts";
-import type { Silenced } from "../../src/users/users.ts";
+import type { Silenced } from "../../src/accounts/revoke-access.ts";
 
 /** So many subscriptions are named to a person; all of them are in the JSON. */
 const namesShown = 10;

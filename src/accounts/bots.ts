@@ -1,11 +1,12 @@
 import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { joinChannel } from "../members/members.ts";
 import { checkName } from "../input/name.ts";
 import type { User } from "../users/schemas.ts";
 import { selectUsers, type UserRow } from "../users/store.ts";
-import { addUser, silence, type Silenced, userResource } from "../users/users.ts";
+import { silence, type Silenced } from "./revoke-access.ts";
+import { addUser, userResource } from "../users/users.ts";
 
 /**
  * Adds a bot to the team and joins it to the channels.

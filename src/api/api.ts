@@ -1,32 +1,21 @@
 import { Elysia } from "elysia";
 import { channelRoutes } from "./channels.ts";
-import type { Database } from "../database/open.ts";
 import { memberRoutes } from "./members.ts";
 import { messageRoutes } from "./messages.ts";
-import type { AddressGuard } from "../outbound/address-guard.ts";
-import type { Log } from "../log/log.ts";
 import { reactionRoutes } from "./reactions.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { SubscriptionParts } from "../subscriptions/subscriptions.ts";
+import type { IngestParts } from "./incoming-webhooks.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
-import { authentication } from "../http/authentication.ts";
-import type { RateLimit } from "../http/rate-limit.ts";
+import type { Authentication } from "../http/authentication.ts";
 import { refusalAnswer } from "../http/error-responses.ts";
-import type { WrongCredentials } from "../http/wrong-credentials.ts";
 
 /** What the routes are built from. */
-export type ApiContext = {
-  database: Database;
-  vault: Vault;
-  guard: AddressGuard;
-  log: Log;
-  authentication: ReturnType<typeof authentication>;
-  ingestRateLimit: RateLimit;
-  wrongCredentials: WrongCredentials;
-  /** How many subscriptions a team may have. */
-  maxSubscriptions: number;
-  /** The address under which the world reaches the server, without a slash at the end. */
-  baseUrl: () => string;
-};
+export type ApiContext = SubscriptionParts &
+  IngestParts & {
+    authentication: Authentication;
+    /** The address under which the world reaches the server, without a slash at the end. */
+    baseUrl: () => string;
+  };
 
 /** Every route under `/api/v1`. */
 export function apiRoutes(context: ApiContext) {

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { ApiContext } from "./api.ts";
+import type { Database } from "../database/database.ts";
+import type { Authentication } from "../http/authentication.ts";
 import { contract, dataOf, refusals, refusalsOfInput } from "../http/contract.ts";
 import { archiveChannel, createChannel, getChannel, listChannels } from "../channels/channels.ts";
 import { Channel, ChannelInput } from "../channels/schemas.ts";
@@ -8,7 +9,13 @@ import { Channel, ChannelInput } from "../channels/schemas.ts";
 const channel = contract("ChannelData", dataOf(Channel), "The channel.");
 
 /** `/channels` (specification part 4, channels). */
-export function channelRoutes({ database, authentication }: ApiContext) {
+export function channelRoutes({
+  database,
+  authentication,
+}: {
+  database: Database;
+  authentication: Authentication;
+}) {
   return new Elysia({ prefix: "/channels", tags: ["Channels"] })
     .use(authentication)
     .get("", async ({ subject }) => ({ data: await listChannels(database.read, subject) }), {

@@ -1,6 +1,8 @@
 import { Elysia } from "elysia";
 import { DomainError } from "../errors.ts";
-import type { ApiContext } from "./api.ts";
+import type { Database } from "../database/database.ts";
+import type { WrongCredentials } from "../http/wrong-credentials.ts";
+import type { Vault } from "../secrets/vault.ts";
 import {
   contract,
   nothing,
@@ -11,7 +13,7 @@ import {
   refusedBecause,
 } from "../http/contract.ts";
 import { readBytes } from "../http/json-body.ts";
-import { spend } from "../http/rate-limit.ts";
+import { type RateLimit, spend } from "../http/rate-limit.ts";
 import { readPayload } from "../incoming-webhooks/body.ts";
 import { addressHash } from "../incoming-webhooks/address-hash.ts";
 import {
@@ -24,6 +26,14 @@ import {
 import { IncomingBody, IncomingForm, IncomingHeaders } from "../incoming-webhooks/schemas.ts";
 import { isSigned } from "../incoming-webhooks/store.ts";
 
+/** What the ingest address is built from. */
+export type IngestParts = {
+  database: Database;
+  vault: Vault;
+  ingestRateLimit: RateLimit;
+  wrongCredentials: WrongCredentials;
+};
+
 /** Those who share the limit of requests that are not known to be the sender's, in the words of its refusal. */
 const unsignedSenders = "Senders without a valid signature";
 
@@ -33,7 +43,7 @@ function isOfUnsigned(error: unknown): boolean {
 }
 
 /** `POST /webhooks/incoming/{token}` (specification part 4, ingest): the checks stand in the order in which they answer. */
-export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredentials }: ApiContext) {
+export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredentials }: IngestParts) {
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
     "/:token",
     async ({ request, params: { token }, set }) => {

@@ -1,13 +1,20 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { ApiContext } from "./api.ts";
+import type { Database } from "../database/database.ts";
+import type { Authentication } from "../http/authentication.ts";
 import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
 import { User } from "../users/schemas.ts";
 import { addMember, listMembers, removeMember } from "../members/members.ts";
 import { MemberInput } from "../members/schemas.ts";
 
 /** `/channels/{channel}/members` (specification part 4, members). */
-export function memberRoutes({ database, authentication }: ApiContext) {
+export function memberRoutes({
+  database,
+  authentication,
+}: {
+  database: Database;
+  authentication: Authentication;
+}) {
   return new Elysia({ prefix: "/channels/:channel/members", tags: ["Members"] })
     .use(authentication)
     .get(

@@ -1,5 +1,6 @@
 import { Elysia } from "elysia";
-import type { ApiContext } from "./api.ts";
+import type { Database } from "../database/database.ts";
+import type { Authentication } from "../http/authentication.ts";
 import {
   contract,
   dataOf,
@@ -16,7 +17,15 @@ import { Message, MessageEdit, MessagePage, MessagesQuery, MessageInput } from "
 const message = contract("MessageData", dataOf(Message), "The message.");
 
 /** `/channels/{channel}/messages` (specification part 4, messages). */
-export function messageRoutes({ database, authentication, baseUrl }: ApiContext) {
+export function messageRoutes({
+  database,
+  authentication,
+  baseUrl,
+}: {
+  database: Database;
+  authentication: Authentication;
+  baseUrl: () => string;
+}) {
   return new Elysia({ prefix: "/channels/:channel/messages", tags: ["Messages"] })
     .use(authentication)
     .get(

@@ -1,10 +1,17 @@
 import { Elysia } from "elysia";
-import type { ApiContext } from "./api.ts";
+import type { Database } from "../database/database.ts";
+import type { Authentication } from "../http/authentication.ts";
 import { nothing, refusals, refusalsOfParameter } from "../http/contract.ts";
 import { addReaction, emojiOfMessageMax, removeReaction } from "../reactions/reactions.ts";
 
 /** `/channels/{channel}/messages/{message}/reactions/{emoji}` (specification part 4, reactions). */
-export function reactionRoutes({ database, authentication }: ApiContext) {
+export function reactionRoutes({
+  database,
+  authentication,
+}: {
+  database: Database;
+  authentication: Authentication;
+}) {
   return new Elysia({ prefix: "/channels/:channel/messages/:message/reactions", tags: ["Reactions"] })
     .use(authentication)
     .put(

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { ApiContext } from "./api.ts";
+import type { Authentication } from "../http/authentication.ts";
 import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
 import { actorOf } from "../subject.ts";
 import {
@@ -9,16 +9,20 @@ import {
   WebhookSubscription,
   WebhookSubscriptionWithDeliveries,
 } from "../subscriptions/schemas.ts";
+import { showSubscription } from "../deliveries/shown-subscription.ts";
 import {
   createSubscription,
   deleteSubscription,
   listSubscriptions,
-  showSubscription,
+  type SubscriptionParts,
 } from "../subscriptions/subscriptions.ts";
 
 /** `/webhooks` (specification part 4, outgoing-webhook subscriptions). */
-export function subscriptionRoutes(context: ApiContext) {
-  const { database, authentication } = context;
+export function subscriptionRoutes({
+  authentication,
+  ...parts
+}: SubscriptionParts & { authentication: Authentication }) {
+  const { database } = parts;
   return new Elysia({ prefix: "/webhooks", tags: ["Outgoing webhooks"] })
     .use(authentication)
     .get("", async ({ subject }) => ({ data: await listSubscriptions(database.read, subject.teamId) }), {
@@ -41,7 +45,7 @@ export function subscriptionRoutes(context: ApiContext) {
       "",
       async ({ subject, readInput, status }) => {
         const input = await readInput();
-        return status(201, await createSubscription(context, subject.teamId, input, actorOf(subject)));
+        return status(201, await createSubscription(parts, subject.teamId, input, actorOf(subject)));
       },
       {
         scope: "webhooks:write",

@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { timestamp } from "../timestamp.ts";
 import { insertAuditEntry, selectAuditEntries } from "./store.ts";
 

@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { DomainError, forbidden, invalid } from "../errors.ts";
 import { insertMember } from "./member-store.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";

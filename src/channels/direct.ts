@@ -1,4 +1,4 @@
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { invalid } from "../errors.ts";
 import type { UserRow } from "../users/store.ts";
 import { addChannel, channelResource } from "./channels.ts";

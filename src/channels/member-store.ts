@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { prepared } from "../database/prepared.ts";
 import { channelMembers, users } from "../database/schema.ts";
 import type { UserRow } from "../users/store.ts";

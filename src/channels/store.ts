@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { change, prepared, query } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
 import { writtenOnce } from "../database/coalesced-write.ts";

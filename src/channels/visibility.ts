@@ -1,4 +1,4 @@
-import type { Reading } from "../database/open.ts";
+import type { Reading } from "../database/database.ts";
 import { remembered } from "../database/cached.ts";
 import { forbidden, notFound } from "../errors.ts";
 import { selectJoinedAt } from "./member-store.ts";

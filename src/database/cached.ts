@@ -1,4 +1,4 @@
-import type { Reading } from "./open.ts";
+import type { Reading } from "./database.ts";
 
 /** So many answers to one question are kept; before one more all are dropped, which costs as many look-ups. */
 const answersMax = 4_096;

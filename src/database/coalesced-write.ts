@@ -1,5 +1,5 @@
 import type { Commit } from "./commit.ts";
-import type { Writing } from "./open.ts";
+import type { Writing } from "./database.ts";
 
 /**
  * Values by key that the calls of a commit change as often as they like, and that are written once for all of them, at

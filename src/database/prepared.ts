@@ -1,6 +1,6 @@
 import type { Changes, SQLQueryBindings } from "bun:sqlite";
 import { sql } from "drizzle-orm";
-import type { Reading, Writing } from "./open.ts";
+import type { Reading, Writing } from "./database.ts";
 
 /**
  * A query that is built once for each connection and prepared: about 3 µs a call instead of 50.

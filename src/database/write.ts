@@ -1,6 +1,6 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import { Commit } from "./commit.ts";
-import type { Writing } from "./open.ts";
+import type { Writing } from "./database.ts";
 import { explainWriteError, isBusy } from "./write-errors.ts";
 
 type Call = {

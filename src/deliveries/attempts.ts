@@ -1,4 +1,4 @@
-import type { Reading } from "../database/open.ts";
+import type { Reading } from "../database/database.ts";
 import { selectEvent } from "../outbox/event-store.ts";
 import { notFound } from "../errors.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "../database/open.ts";
+import type { Database } from "../database/database.ts";
 import { continueFanOuts } from "../outbox/fan-outs.ts";
 import { selectNextFanOut } from "../outbox/fan-out-store.ts";
 import type { Log } from "../log/log.ts";

@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { selectNewestEventTime } from "../outbox/event-store.ts";
 import { selectAhead, updateAhead } from "../outbox/job-store.ts";
 import { selectNewestAttemptTime } from "./store.ts";

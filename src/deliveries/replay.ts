@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import type { Database } from "../database/open.ts";
+import type { Database } from "../database/database.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { selectEvent } from "../outbox/event-store.ts";
 import type { Vault } from "../secrets/vault.ts";

@@ -1,4 +1,4 @@
-import type { Database, Reading, Writing } from "../database/open.ts";
+import type { Database, Reading, Writing } from "../database/database.ts";
 import { deleteEvents, selectEventSeqs, selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
 import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { deleteJob, type QueuedJob, selectAttemptsMade, updateJob } from "../outbox/job-store.ts";
 import { disable } from "../subscriptions/status.ts";
 import { updateOnFailure, updateOnSuccess } from "../subscriptions/store.ts";

@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { change, prepared, query } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
 

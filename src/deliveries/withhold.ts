@@ -1,6 +1,7 @@
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { deleteJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
+import { selectDestination } from "../subscriptions/store.ts";
 
 /** So many jobs are looked at in one write, so that other writes wait a few milliseconds at most. */
 const jobsPerWrite = 200;
@@ -10,6 +11,7 @@ const jobsPerWrite = 200;
  * as it is. Looks at the next 200 jobs and returns how many it dropped; none while the subscription is disabled.
  */
 export async function withhold(tx: Writing, subscriptionId: string, now: number): Promise<number> {
+  if (selectDestination(tx, subscriptionId) === null) return 0;
   const next = await selectNextJobs(tx, subscriptionId, jobsPerWrite);
   const hidden = next.filter(({ dueAt, eventSeq }) => {
     const job = dueAt <= now ? selectJob(tx, { subscriptionId, dueAt, eventSeq }) : undefined;

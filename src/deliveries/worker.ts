@@ -1,4 +1,4 @@
-import type { Database } from "../database/open.ts";
+import type { Database } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { type JobKey, type QueuedJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
@@ -57,7 +57,7 @@ export class Worker {
     this.#rules = parts.rules;
     this.#log = parts.log;
     const nextJobs = async (subscriptionId: string, limit: number) =>
-      this.#unreadable.has(subscriptionId)
+      this.#unreadable.has(subscriptionId) || selectDestination(this.#database.read, subscriptionId) === null
         ? []
         : await selectNextJobs(this.#database.read, subscriptionId, limit);
     this.#clock = new QueueClock(parts.database.read);

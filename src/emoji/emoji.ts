@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { timestamp } from "../timestamp.ts";
 import { deleteEmoji, insertEmoji, selectEmoji } from "./store.ts";

@@ -1,5 +1,5 @@
 import { and, asc, eq } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { customEmoji } from "../database/schema.ts";
 
 type CustomEmojiRow = typeof customEmoji.$inferSelect;

@@ -1,5 +1,5 @@
 import { Elysia } from "elysia";
-import type { Database } from "../database/open.ts";
+import type { Database } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import type { Subject } from "../subject.ts";
 import type { Scope } from "../tokens/scopes.ts";
@@ -13,6 +13,9 @@ const bearer = /^bearer +([^\s,]+)$/i;
 
 /** A body that takes longer than this to arrive, in milliseconds, has its token looked at again. */
 const bodyPatienceMs = 100;
+
+/** What gives routes the option `scope`. */
+export type Authentication = ReturnType<typeof authentication>;
 
 type Authenticated = {
   subject: Subject;

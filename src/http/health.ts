@@ -1,5 +1,5 @@
 import { Elysia } from "elysia";
-import type { Database } from "../database/open.ts";
+import type { Database } from "../database/database.ts";
 
 /**
  * `/healthz`: without a token, answers 200 as long as the database can be read and written, and 503 with the reason

@@ -1,7 +1,7 @@
 import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
 import { refuseArchived } from "../channels/visibility.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../channels/member-store.ts";
 import { checkName } from "../input/name.ts";

@@ -1,5 +1,5 @@
 import { refuseArchived } from "../channels/visibility.ts";
-import type { Database, Reading } from "../database/open.ts";
+import type { Database, Reading } from "../database/database.ts";
 import { remembered } from "../database/cached.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../channels/member-store.ts";

@@ -1,6 +1,6 @@
 import { and, desc, eq, isNotNull, isNull, like, or } from "drizzle-orm";
 import { channelColumns } from "../channels/store.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { channels, incomingWebhooks, users } from "../database/schema.ts";
 import { isSignedHash, signedHashOf, signedPrefix } from "./address-hash.ts";

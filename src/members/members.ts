@@ -1,7 +1,8 @@
+import type { MemberEvent } from "./schemas.ts";
 import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
 import { getManagedChannel, refuseArchived, type SeenChannel } from "../channels/visibility.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { emit } from "../outbox/emit.ts";
 import { addNotice } from "../messages/notices.ts";
@@ -86,7 +87,7 @@ export async function joinChannel(
   }
   await addNotice(tx, channel, user, "member_joined");
   const data = { channel_id: channel.id, user: userResource(user) };
-  emit(tx, channel, { type: "channel.member_added", data });
+  emit<MemberEvent>(tx, channel, { type: "channel.member_added", data });
   await recordMember(tx, channel, user, "channel.member_added", actor);
   return userResource(user);
 }

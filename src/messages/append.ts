@@ -1,5 +1,6 @@
+import type { MessageEvent } from "./schemas.ts";
 import { type ChannelRow, takePosition } from "../channels/store.ts";
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { emit } from "../outbox/emit.ts";
 import { messageResource } from "./resource.ts";
 import type { Message } from "./schemas.ts";
@@ -43,6 +44,6 @@ export function appendMessage(tx: Writing, channel: ChannelRow, author: Author, 
   };
   insertMessage(tx, row);
   const message = messageResource(row, author);
-  emit(tx, channel, { type: "message.created", data: message });
+  emit<MessageEvent>(tx, channel, { type: "message.created", data: message });
   return message;
 }

@@ -1,5 +1,6 @@
+import type { MessageEvent } from "./schemas.ts";
 import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { emit } from "../outbox/emit.ts";
 import type { Subject } from "../subject.ts";
@@ -96,7 +97,7 @@ export async function editMessage(
   const editedAt = Date.now();
   await updateBody(tx, message.id, body, editedAt);
   const edited = messageResource({ ...message, body, editedAt }, author);
-  emit(tx, seen.channel, { type: "message.updated", data: edited });
+  emit<MessageEvent>(tx, seen.channel, { type: "message.updated", data: edited });
   return edited;
 }
 
@@ -117,7 +118,7 @@ export async function deleteMessage(
   if (found.message.deletedAt !== null) return;
   await updateToTombstone(tx, found.message.id, Date.now());
   const tombstone = messageResource({ ...found.message, body: "", reactions: "[]" }, found.author);
-  emit(tx, seen.channel, { type: "message.deleted", data: tombstone });
+  emit<MessageEvent>(tx, seen.channel, { type: "message.deleted", data: tombstone });
 }
 
 /** @throws DomainError `not_found` when the channel holds no message of this id. */

@@ -1,5 +1,5 @@
 import type { ChannelRow } from "../channels/store.ts";
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { appendMessage } from "./append.ts";
 import type { Author } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import { selectLastPosition } from "../channels/store.ts";
 import { getSeenChannel } from "../channels/visibility.ts";
-import type { Reading } from "../database/open.ts";
+import type { Reading } from "../database/database.ts";
 import type { Subject } from "../subject.ts";
 import { checkOf } from "../input/validation.ts";
 import { messageResource } from "./resource.ts";

@@ -39,6 +39,9 @@ export const Message = Type.Object(
 );
 export type Message = Static<typeof Message>;
 
+/** What happened to a message, with the message as it is then (specification part 6). */
+export type MessageEvent = { type: "message.created" | "message.updated" | "message.deleted"; data: Message };
+
 const body = Text({
   maxLength: bodyLengthMax,
   minLength: 1,

@@ -1,7 +1,8 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { deliverySignature, standardSignature } from "../deliveries/signature.ts";
 import { type WebhookEvent, webhookEvents } from "../event-types.ts";
-import { MemberAdded, ReactionAdded } from "./event-schemas.ts";
+import { MemberAdded } from "../members/schemas.ts";
+import { ReactionAdded } from "../reactions/schemas.ts";
 import { Message } from "../messages/schemas.ts";
 import { Uuid } from "../input/validation.ts";
 import type { Operation, Parameter, PathItem, Schema } from "./document.ts";

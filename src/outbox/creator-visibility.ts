@@ -1,8 +1,8 @@
 import { canSeeChannel } from "../channels/visibility.ts";
-import type { Reading } from "../database/open.ts";
+import type { Reading } from "../database/database.ts";
 import { remembered } from "../database/cached.ts";
 import { selectActor } from "../users/store.ts";
-import { selectCreator } from "../subscriptions/store.ts";
+import { selectCreator } from "./event-store.ts";
 
 /**
  * With `WEBHOOKS_VISIBILITY=creator` a subscription is told of what its creator may see, when the event happens

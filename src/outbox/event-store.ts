@@ -1,8 +1,8 @@
 import { and, asc, eq, gt, inArray, lte, max, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { change, prepared, query } from "../database/prepared.ts";
 import { remembered } from "../database/cached.ts";
-import { events, subscriptionFilters } from "../database/schema.ts";
+import { events, subscriptionFilters, subscriptions } from "../database/schema.ts";
 import { envelopeOf } from "./envelope.ts";
 
 /** An event that more subscriptions want is queued for them after its own commit. */
@@ -99,3 +99,14 @@ export function selectEventTime(db: Reading, seq: number): number | null {
 export async function deleteEvents(tx: Writing, seqs: number[]): Promise<void> {
   await tx.delete(events).where(inArray(events.seq, seqs));
 }
+
+const made = prepared((db) =>
+  db
+    .select({ teamId: subscriptions.teamId, createdBy: subscriptions.createdBy })
+    .from(subscriptions)
+    .where(eq(subscriptions.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** The subscription's team and who made it; undefined when there is none. */
+export const selectCreator = remembered((db, id: string) => made(db).get({ id }));

@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { change, query } from "../database/prepared.ts";
 import type { Waiting } from "./job-store.ts";
 

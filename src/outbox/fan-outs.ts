@@ -1,5 +1,5 @@
 import type { Commit } from "../database/commit.ts";
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { queueEvent } from "./queue-event.ts";
 import { onlySeeing } from "./creator-visibility.ts";
 import {

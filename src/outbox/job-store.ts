@@ -1,9 +1,8 @@
 import { and, eq, lt, sql, type SQL } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { change, query } from "../database/prepared.ts";
 import { envelopeOf, type StoredEvent } from "./envelope.ts";
 import type { WebhookEvent } from "../event-types.ts";
-import { selectDestination } from "../subscriptions/store.ts";
 import { jobs } from "../database/schema.ts";
 
 const insert = change<[string, number, number]>(
@@ -25,13 +24,12 @@ const due = query<{ dueAt: number; eventSeq: number }, [string, number]>(
    WHERE jobs.subscription_id = cast(? AS text) ORDER BY jobs.due_at, jobs.event_seq LIMIT ?`,
 );
 
-/** The subscription's next jobs, those due first at the front, at most `limit`; none while it is disabled or deleted. */
+/** The subscription's next jobs, those due first at the front, at most `limit`. */
 export async function selectNextJobs(
   db: Reading,
   subscriptionId: string,
   limit: number,
 ): Promise<Array<{ dueAt: number; eventSeq: number }>> {
-  if (selectDestination(db, subscriptionId) === null) return [];
   return due(db).all(subscriptionId, limit);
 }
 

@@ -1,4 +1,4 @@
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { enqueue } from "./job-store.ts";
 
 /**

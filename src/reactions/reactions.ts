@@ -1,6 +1,7 @@
+import type { ReactionEvent } from "./schemas.ts";
 import type { ChannelRow } from "../channels/store.ts";
 import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { shortcodeName } from "../emoji/emoji.ts";
 import { hasEmoji } from "../emoji/store.ts";
 import { canonicalEmoji } from "../emoji/unicode.ts";
@@ -46,7 +47,7 @@ export async function addReaction(
   const reaction = { messageId: message.id, emoji, userId: subject.id };
   if (!(await insertReaction(tx, reaction, Date.now()))) return;
   await updateReactions(tx, message.id, JSON.stringify(withOneMore(message, emoji)));
-  emit(tx, channel, {
+  emit<ReactionEvent>(tx, channel, {
     type: "reaction.added",
     data: { channel_id: channel.id, message_id: message.id, emoji, user: userResource(subject) },
   });

@@ -1,5 +1,5 @@
 import { and, eq } from "drizzle-orm";
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { reactions } from "../database/schema.ts";
 
 type Reaction = { messageId: string; emoji: string; userId: string };

@@ -1,5 +1,5 @@
 import { Elysia } from "elysia";
-import type { Database, Reading, Writing } from "../database/open.ts";
+import type { Database, Reading, Writing } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { bearerToken, unauthenticated } from "../http/authentication.ts";
 import { noteFault } from "../http/error-responses.ts";
@@ -13,7 +13,7 @@ import { resourceTypes, schemas, serviceProviderConfig } from "./discovery.ts";
 import { ScimError } from "./protocol/errors.ts";
 import { createGroup, deleteGroup, getGroup, patchGroup, replaceGroup } from "./groups/groups.ts";
 import { project, type Projection, projectionOf, type Resource } from "./protocol/projection.ts";
-import { parametersOfBody, parametersOfUrl } from "./protocol/query.ts";
+import { parametersOfBody, parametersOfUrl } from "./protocol/parameters.ts";
 import { type Found, search, searchEverything } from "./search.ts";
 import { findDirectoryTeam } from "./team.ts";
 import { createUser, deleteUser, getUser, patchUser, replaceUser } from "./users/users.ts";

@@ -1,10 +1,11 @@
-import type { Reading } from "../database/open.ts";
+import type { Reading } from "../database/database.ts";
 import { groupKind, type ResourceKind, userKind } from "./protocol/attributes.ts";
 import type { Directory } from "./protocol/directory.ts";
 import { ScimError } from "./protocol/errors.ts";
 import { listGroups } from "./groups/groups.ts";
 import { project, type Resource } from "./protocol/projection.ts";
-import { type Parameters, type Query, queryOf } from "./protocol/query.ts";
+import type { Parameters } from "./protocol/parameters.ts";
+import { type Query, queryOf } from "./protocol/query.ts";
 import { listUsers } from "./users/users.ts";
 
 export type Found = { total: number; startIndex: number; resources: Resource[] };

@@ -1,4 +1,4 @@
-import type { Reading } from "../database/open.ts";
+import type { Reading } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { listTeams, type Team } from "../teams/teams.ts";
 

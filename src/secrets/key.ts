@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
+import { keyBytes, parseKey } from "../input/key.ts";
 import { flush, writeFileOnce } from "../system/on-disk.ts";
 import { readTrusted } from "../system/trusted-files.ts";
-
-const keyBytes = 32;
 
 /**
  * The key that signing secrets are encrypted under: `PARLEY_SECRET_KEY` where it is set, else the key file in the data
@@ -40,10 +39,4 @@ export function createKeyFile(dataDir: string): void {
 /** Where the key of a data folder is kept. It is made with the first team, after the tables. */
 export function keyFile(dataDir: string): string {
   return join(dataDir, "secret.key");
-}
-
-/** 32 bytes in base64 or hex, or undefined. */
-export function parseKey(text: string): Buffer | undefined {
-  const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? "hex" : "base64");
-  return key.length === keyBytes && /^[0-9A-Za-z+/=_-]+$/.test(text) ? key : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { secretKey } from "../database/schema.ts";
 
 /** The check value of the workspace's key, or undefined while it has none. */

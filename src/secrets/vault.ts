@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-import type { Database, Writing } from "../database/open.ts";
+import type { Database, Writing } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { selectKeyCheck, upsertKeyCheck } from "./store.ts";
 

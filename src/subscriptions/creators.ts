@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { actorOf, type Subject } from "../subject.ts";
 import { selectActor } from "../users/store.ts";
 import { disableSubscriptionsOfCreator, selectSubscriptionsOfCreator } from "./store.ts";

@@ -1,4 +1,4 @@
-import type { Writing } from "../database/open.ts";
+import type { Writing } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { newSecret } from "../secrets/secret-text.ts";

@@ -1,4 +1,4 @@
-import type { Database, Reading, Writing } from "../database/open.ts";
+import type { Database, Reading, Writing } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
 import { hasFanOuts } from "../outbox/fan-outs.ts";

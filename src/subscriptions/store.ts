@@ -1,5 +1,5 @@
 import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { change, prepared, query } from "../database/prepared.ts";
 import { remembered } from "../database/cached.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
@@ -55,17 +55,6 @@ export type Destination = Pick<
   SubscriptionRow,
   "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil"
 >;
-
-const made = prepared((db) =>
-  db
-    .select({ teamId: subscriptions.teamId, createdBy: subscriptions.createdBy })
-    .from(subscriptions)
-    .where(eq(subscriptions.id, sql.placeholder("id")))
-    .prepare(),
-);
-
-/** The subscription's team and who made it; undefined when there is none. */
-export const selectCreator = remembered((db, id: string) => made(db).get({ id }));
 
 /** A subscription's team and address, which never change, and how its deliveries have gone. */
 export type Standing = Pick<SubscriptionRow, "teamId" | "url"> & {

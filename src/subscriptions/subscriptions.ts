@@ -1,7 +1,6 @@
 import { record } from "../audit/audit.ts";
 import { selectChannelIds } from "../channels/store.ts";
-import type { Database, Reading, Writing } from "../database/open.ts";
-import { listLatestAttempts } from "../deliveries/attempts.ts";
+import type { Database, Reading, Writing } from "../database/database.ts";
 import type { AddressGuard } from "../outbound/address-guard.ts";
 import { selectLastEventSeq } from "../outbox/event-store.ts";
 import { DomainError, type FieldErrors, forbidden, invalid, notFound } from "../errors.ts";
@@ -12,12 +11,7 @@ import { newSecret } from "../secrets/secret-text.ts";
 import { selectActor } from "../users/store.ts";
 import { checkOf } from "../input/validation.ts";
 import { listedSubscription, subscriptionResource } from "./resource.ts";
-import {
-  type ListedSubscription,
-  SubscriptionInput,
-  type WebhookDelivery,
-  type WebhookSubscription,
-} from "./schemas.ts";
+import { type ListedSubscription, SubscriptionInput, type WebhookSubscription } from "./schemas.ts";
 import {
   deleteFilters,
   insertFilters,
@@ -33,30 +27,25 @@ import { isForCreator } from "../outbox/creator-visibility.ts";
 
 const checkSubscriptionInput = checkOf(SubscriptionInput);
 
-/** How many of the latest attempts a subscription is shown with (specification part 8). */
-const attemptsShown = 20;
+/** What a subscription is created with. */
+export type SubscriptionParts = {
+  database: Database;
+  guard: AddressGuard;
+  vault: Vault;
+  log: Pick<Log, "warn">;
+  /** How many subscriptions a team may have. */
+  maxSubscriptions: number;
+};
 
 /**
  * Creates a subscription of the team and returns it with its signing secret, which is shown only here. The address is
- * vetted before anything is written, which may take a name look-up. `maxSubscriptions` is how many a team may have.
+ * vetted before anything is written, which may take a name look-up.
  * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable or the team has as many as it may,
  *   on `channel_ids.N` for a channel of another team, or one that the creator may not see where deliveries go by that;
  *   `forbidden` when the creator was deactivated meanwhile; `key_missing` when the secret cannot be kept.
  */
 export async function createSubscription(
-  {
-    database,
-    guard,
-    vault,
-    log,
-    maxSubscriptions,
-  }: {
-    database: Database;
-    guard: AddressGuard;
-    vault: Vault;
-    log: Pick<Log, "warn">;
-    maxSubscriptions: number;
-  },
+  { database, guard, vault, log, maxSubscriptions }: SubscriptionParts,
   teamId: string,
   input: unknown,
   actor: string,
@@ -153,19 +142,6 @@ export async function getSubscriptionNamed(
     );
   }
   return only;
-}
-
-/**
- * The subscription with its 20 latest attempts, newest first.
- * @throws DomainError `not_found`.
- */
-export async function showSubscription(
-  db: Reading,
-  teamId: string,
-  id: string,
-): Promise<WebhookSubscription & { deliveries: WebhookDelivery[] }> {
-  const row = await getSubscription(db, teamId, id);
-  return { ...subscriptionResource(row), deliveries: await listLatestAttempts(db, row.id, attemptsShown) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { asc, eq, or } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { teams } from "../database/schema.ts";
 
 export type TeamRow = typeof teams.$inferSelect;

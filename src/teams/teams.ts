@@ -1,12 +1,12 @@
 import { record } from "../audit/audit.ts";
 import { addChannel } from "../channels/channels.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { checkName } from "../input/name.ts";
 import { slugOf } from "../input/text.ts";
 import type { UserRow } from "../users/store.ts";
-import { createPerson } from "../users/users.ts";
+import { createPerson } from "../accounts/people.ts";
 import { insertTeam, selectTeams, selectTeamsNamed, type TeamRow, updateTeamName } from "./store.ts";
 
 /** A workspace as the command line shows one. */

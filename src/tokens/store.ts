@@ -1,5 +1,5 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { remembered } from "../database/cached.ts";
 import { tokens, users } from "../database/schema.ts";

@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import type { Database, Reading, Writing } from "../database/open.ts";
+import type { Database, Reading, Writing } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { checkName } from "../input/name.ts";
 import type { Subject } from "../subject.ts";

@@ -1,4 +1,4 @@
-import type { Reading } from "../database/open.ts";
+import type { Reading } from "../database/database.ts";
 import { selectUserByUserName, type UserRow } from "./store.ts";
 
 /** What a company directory knows a person by; a bot has nothing of it. */

@@ -1,5 +1,5 @@
 import { and, asc, eq, isNull, or, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/open.ts";
+import type { Reading, Writing } from "../database/database.ts";
 import { prepared } from "../database/prepared.ts";
 import { userEmails, users } from "../database/schema.ts";
 import { actorOf, type Role } from "../subject.ts";

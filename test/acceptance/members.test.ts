@@ -3,7 +3,7 @@ import type { ChannelRow } from "../../src/channels/store.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import type { User } from "../../src/users/schemas.ts";
 import type { UserRow } from "../../src/users/store.ts";
-import { deactivate } from "../../src/users/users.ts";
+import { deactivate } from "../../src/accounts/people.ts";
 import type { ApiClient } from "../support/client.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 import { actor } from "../support/workspace.ts";

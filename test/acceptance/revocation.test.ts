@@ -3,7 +3,7 @@ import { deleteBot } from "../../src/accounts/bots.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken, listTokens, revokeToken } from "../../src/tokens/tokens.ts";
 import type { UserRow } from "../../src/users/store.ts";
-import { deactivate, reactivate, setRole } from "../../src/users/users.ts";
+import { deactivate, reactivate, setRole } from "../../src/accounts/people.ts";
 import { RawConnection } from "../hostile/raw-connection.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";

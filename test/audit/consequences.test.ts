@@ -4,7 +4,7 @@ import { deleteBot } from "../../src/accounts/bots.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { revokeToken } from "../../src/tokens/tokens.ts";
-import { deactivate } from "../../src/users/users.ts";
+import { deactivate } from "../../src/accounts/people.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { actor, openWorkspace, type Workspace } from "../support/workspace.ts";
 

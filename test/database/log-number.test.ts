@@ -6,7 +6,8 @@ import { sql } from "drizzle-orm";
 import { refuseForeignLog } from "../../src/database/log-number.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
-import { type Database, openDatabase } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { Random } from "../crash/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

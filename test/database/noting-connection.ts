@@ -1,7 +1,7 @@
 import { Database as SqliteFile, type Statement } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { Commit } from "../../src/database/commit.ts";
-import type { Writing } from "../../src/database/open.ts";
+import type { Writing } from "../../src/database/database.ts";
 import * as schema from "../../src/database/schema.ts";
 
 /** A connection that notes what runs on it, through drizzle or past it. */

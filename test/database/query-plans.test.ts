@@ -2,7 +2,7 @@ import type { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { getChannel } from "../../src/channels/channels.ts";
-import type { Database, Writing } from "../../src/database/open.ts";
+import type { Database, Writing } from "../../src/database/database.ts";
 import * as schema from "../../src/database/schema.ts";
 import type { Outcome } from "../../src/deliveries/attempt.ts";
 import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
@@ -23,14 +23,12 @@ import { Vault } from "../../src/secrets/vault.ts";
 import { actorOf, type Subject } from "../../src/subject.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { enableSubscription } from "../../src/subscriptions/status.ts";
-import {
-  createSubscription,
-  deleteSubscription,
-  showSubscription,
-} from "../../src/subscriptions/subscriptions.ts";
+import { showSubscription } from "../../src/deliveries/shown-subscription.ts";
+import { createSubscription, deleteSubscription } from "../../src/subscriptions/subscriptions.ts";
 import { hashOf } from "../../src/secrets/secret-text.ts";
 import { authenticate } from "../../src/tokens/tokens.ts";
-import { deactivate, subjectOf } from "../../src/users/users.ts";
+import { deactivate } from "../../src/accounts/people.ts";
+import { subjectOf } from "../../src/users/users.ts";
 import { type Cast, seedCast } from "../support/cast.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type NotingConnection, notingConnection } from "./noting-connection.ts";

@@ -1,6 +1,7 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { join } from "node:path";
-import { type Database, openDatabase, type Writing } from "../../src/database/open.ts";
+import type { Database, Writing } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { insertTeam } from "../../src/teams/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

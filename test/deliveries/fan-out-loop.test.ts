@@ -1,7 +1,7 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import { FanOutLoop } from "../../src/deliveries/fan-out-loop.ts";
 import { createLog } from "../../src/log/log.ts";
 import { appendMessage } from "../../src/messages/append.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { insertEvent, selectEventSeqs } from "../../src/outbox/event-store.ts";
 import { beforeFanOuts, insertFanOut, selectFanOutsAfter } from "../../src/outbox/fan-out-store.ts";

@@ -2,7 +2,7 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { join } from "node:path";
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import { listAttempts } from "../../src/deliveries/attempts.ts";
 import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import { Worker } from "../../src/deliveries/worker.ts";

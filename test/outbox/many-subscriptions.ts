@@ -1,4 +1,4 @@
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import type { Vault } from "../../src/secrets/vault.ts";
 import { createSubscription } from "../../src/subscriptions/subscriptions.ts";
 import type { Receiver } from "../support/receivers/receiver.ts";

@@ -4,7 +4,7 @@ import { addEmoji } from "../../src/emoji/emoji.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
-import { deactivate } from "../../src/users/users.ts";
+import { deactivate } from "../../src/accounts/people.ts";
 import { run } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { startReceiver } from "../support/receivers/receiver.ts";

@@ -1,4 +1,4 @@
-import { deactivate } from "../../src/users/users.ts";
+import { deactivate } from "../../src/accounts/people.ts";
 import { addEmoji } from "../../src/emoji/emoji.ts";
 import type { RestRoute } from "../support/rest-routes.ts";
 import { restRoutes } from "../support/rest-routes.ts";

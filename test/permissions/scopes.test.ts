@@ -3,7 +3,7 @@ import { deleteBot } from "../../src/accounts/bots.ts";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken, revokeToken } from "../../src/tokens/tokens.ts";
-import { deactivate } from "../../src/users/users.ts";
+import { deactivate } from "../../src/accounts/people.ts";
 import { type ApiClient, apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { addressOf, bodyOf, type RestRoute, restRoutes } from "../support/rest-routes.ts";

@@ -1,11 +1,12 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Writing } from "../../src/database/open.ts";
+import type { Writing } from "../../src/database/database.ts";
 import { groupKind, userKind } from "../../src/scim/protocol/attributes.ts";
 import type { Directory } from "../../src/scim/protocol/directory.ts";
 import { createGroup, listGroups, patchGroup } from "../../src/scim/groups/groups.ts";
-import { parametersOfBody, queryOf } from "../../src/scim/protocol/query.ts";
+import { parametersOfBody } from "../../src/scim/protocol/parameters.ts";
+import { queryOf } from "../../src/scim/protocol/query.ts";
 import { createUser, getUser, listUsers, patchUser, replaceUser } from "../../src/scim/users/users.ts";
 import { type NotingConnection, notingConnection } from "../database/noting-connection.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

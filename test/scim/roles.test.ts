@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAuditEntries } from "../../src/audit/audit.ts";
-import { setRole } from "../../src/users/users.ts";
+import { setRole } from "../../src/accounts/people.ts";
 import { actor } from "../support/workspace.ts";
 import { type User } from "./scim-client.ts";
 import { type ScimStage, startScimStage } from "./scim-stage.ts";

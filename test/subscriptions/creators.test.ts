@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { actorOf } from "../../src/subject.ts";
 import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";
 import { createSubscription, listSubscriptions } from "../../src/subscriptions/subscriptions.ts";
-import { deactivate, subjectOf } from "../../src/users/users.ts";
+import { deactivate } from "../../src/accounts/people.ts";
+import { subjectOf } from "../../src/users/users.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { actor, openWorkspace } from "../support/workspace.ts";
 

@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import { type AuditEntry, listAuditEntries } from "../../src/audit/audit.ts";
 import type { ChannelRow } from "../../src/channels/store.ts";
-import type { Database } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
 import { webhookEvents } from "../../src/event-types.ts";
 import {
   createIncomingWebhook,

@@ -3,7 +3,8 @@ import { createBot } from "../../src/accounts/bots.ts";
 import { createChannel, setArchived } from "../../src/channels/channels.ts";
 import { openDirect } from "../../src/channels/direct.ts";
 import { type ChannelRow, selectChannel } from "../../src/channels/store.ts";
-import { type Database, openDatabase } from "../../src/database/open.ts";
+import type { Database } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { appendMessage } from "../../src/messages/append.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import { joinChannel, leaveChannel } from "../../src/members/members.ts";
@@ -12,7 +13,8 @@ import { createTeam } from "../../src/teams/teams.ts";
 import { type Scope, scopes } from "../../src/tokens/scopes.ts";
 import { createToken } from "../../src/tokens/tokens.ts";
 import type { UserRow } from "../../src/users/store.ts";
-import { createPerson, subjectOf } from "../../src/users/users.ts";
+import { createPerson } from "../../src/accounts/people.ts";
+import { subjectOf } from "../../src/users/users.ts";
 
 /** Who did it, in the audit log. */
 export const actor = "cli:test";

@@ -6,7 +6,7 @@ import {
   selectChannelBySlug,
   updateChannelName,
 } from "../../channels/store.ts";
-import type { Reading, Writing } from "../../database/open.ts";
+import type { Reading, Writing } from "../../database/database.ts";
 import { isUuid, slugOf } from "../../input/text.ts";
 import { checkOf } from "../../input/validation.ts";
 import { groupKind } from "../protocol/attributes.ts";

@@ -1,6 +1,6 @@
 import { record } from "../../audit/audit.ts";
 import type { ChannelRow } from "../../channels/store.ts";
-import type { Reading, Writing } from "../../database/open.ts";
+import type { Reading, Writing } from "../../database/database.ts";
 import { joinChannel, leaveChannel } from "../../members/members.ts";
 import { insertMember } from "../../channels/member-store.ts";
 import type { UserRow } from "../../users/store.ts";

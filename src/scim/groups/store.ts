@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { ChannelRow } from "../../channels/store.ts";
-import type { Reading, Writing } from "../../database/open.ts";
+import type { Reading, Writing } from "../../database/database.ts";
 import { channelMembers, channels, users } from "../../database/schema.ts";
 import type { UserRow } from "../../users/store.ts";
 import type { Query } from "../protocol/query.ts";

@@ -1,6 +1,6 @@
 import { type ResourceKind, withoutSchema } from "./attributes.ts";
 import { refused } from "./errors.ts";
-import type { Parameters } from "./query.ts";
+import type { Parameters } from "./parameters.ts";
 
 /** Which attributes of a resource are wanted (RFC 7644, 3.9): names in lower case, parts as `name.givenname`. */
 export type Projection = { only: ReadonlySet<string> | undefined; not: ReadonlySet<string> };

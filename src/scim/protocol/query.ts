@@ -1,6 +1,7 @@
 import type { ResourceKind } from "./attributes.ts";
 import { refused } from "./errors.ts";
 import { type Filter, parseFilter } from "./filter.ts";
+import type { Parameters } from "./parameters.ts";
 import { type Projection, projectionOf } from "./projection.ts";
 import { findAttribute } from "./attributes.ts";
 
@@ -20,21 +21,6 @@ export type Query = {
   isDescending: boolean;
   projection: Projection;
 };
-
-/** The parameters of a list, by their names, as they stand in an address or in the body of a `/.search`. */
-export type Parameters = (name: string) => unknown;
-
-/** The parameters in the address; those that nobody here knows do no harm. */
-export function parametersOfUrl(url: string): Parameters {
-  const { searchParams } = new URL(url);
-  return (name) => searchParams.get(name) ?? undefined;
-}
-
-/** The parameters in a body. */
-export function parametersOfBody(body: object): Parameters {
-  const entries = new Map<string, unknown>(Object.entries(body));
-  return (name) => entries.get(name);
-}
 
 /**
  * Reads the parameters of a list. A `startIndex` below 1 is 1, a `count` below 0 is 0, and one that is too large is the

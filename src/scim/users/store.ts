@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../../database/open.ts";
+import type { Reading, Writing } from "../../database/database.ts";
 import { prepared } from "../../database/prepared.ts";
 import { userEmails, users } from "../../database/schema.ts";
 import type { Email, UserRow } from "../../users/store.ts";

@@ -1,8 +1,9 @@
 import { record } from "../../audit/audit.ts";
-import type { Reading, Writing } from "../../database/open.ts";
+import type { Reading, Writing } from "../../database/database.ts";
 import { isUuid } from "../../input/text.ts";
 import { type Email, replaceEmails, selectUserByUserName, type UserRow } from "../../users/store.ts";
-import { addUser, deactivate, reactivate, setRole } from "../../users/users.ts";
+import { deactivate, reactivate, setRole } from "../../accounts/people.ts";
+import { addUser } from "../../users/users.ts";
 import { userKind } from "../protocol/attributes.ts";
 import { type Directory, scimActor } from "../protocol/directory.ts";
 import { Document } from "../protocol/document.ts";

@@ -1,0 +1,77 @@
+import { dirname, join, normalize } from "node:path";
+
+/**
+ * The layers of the source, lowest first, each a folder or a single file. A file imports from its own layer and from those
+ * above it in this list, types included; ARCHITECTURE.md draws them. `bun scripts/layers.ts [root]` exits with 1 where one
+ * does not.
+ */
+const layers = [
+  // Words that everything else uses.
+  "src/errors.ts",
+  "src/timestamp.ts",
+  "src/event-types.ts",
+  "src/subject.ts",
+  // Plumbing.
+  "src/input",
+  "src/config.ts",
+  "src/system",
+  "src/log",
+  "src/database",
+  "src/secrets",
+  // The domain.
+  "src/audit",
+  "src/users",
+  "src/tokens",
+  "src/channels",
+  "src/emoji",
+  "src/outbox",
+  "src/messages",
+  "src/members",
+  "src/reactions",
+  "src/outbound",
+  "src/subscriptions",
+  "src/incoming-webhooks",
+  "src/deliveries",
+  "src/accounts",
+  "src/teams",
+  // What calls it: HTTP.
+  "src/http",
+  "src/api",
+  "src/openapi",
+  "src/scim/protocol",
+  "src/scim/users",
+  "src/scim/groups",
+  "src/scim",
+  "src/application.ts",
+  // What puts it together.
+  "src/unreadable-secrets.ts",
+  "src/quickstart.ts",
+  "src/data-folder.ts",
+  "src/app.ts",
+  // What calls it: the command line.
+  "cli/terminal",
+  "cli/invocation",
+  "cli/commands",
+  "cli",
+];
+
+const root = process.argv[2] ?? join(import.meta.dir, "..");
+const faults: string[] = [];
+for (const file of new Bun.Glob("{src,cli}/**/*.ts").scanSync({ cwd: root })) {
+  const text = await Bun.file(join(root, file)).text();
+  for (const [, specifier = ""] of text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]*\.ts)"/g)) {
+    const imported = normalize(join(dirname(file), specifier));
+    if (!/^(src|cli)\//.test(imported)) continue;
+    if (layerOf(imported) > layerOf(file))
+      faults.push(`${file} imports ${imported}, which is of a higher layer.`);
+  }
+}
+for (const fault of faults) console.error(fault);
+process.exitCode = faults.length === 0 ? 0 : 1;
+
+/** The place of the file's layer in the list. */
+function layerOf(file: string): number {
+  const place = layers.includes(file) ? layers.indexOf(file) : layers.indexOf(dirname(file));
+  if (place < 0) throw new Error(`${file} is in no layer: name its folder in scripts/layers.ts.`);
+  return place;
+}

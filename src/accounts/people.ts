@@ -1,0 +1,141 @@
+import { record } from "../audit/audit.ts";
+import type { Reading, Writing } from "../database/database.ts";
+import { forbidden, invalid } from "../errors.ts";
+import { checkName } from "../input/name.ts";
+import { listSubscriptionsOf } from "../subscriptions/creators.ts";
+import { type Role, roles } from "../subject.ts";
+import { firstProfile } from "../users/profile.ts";
+import {
+  replaceEmails,
+  selectOtherOwner,
+  selectUsers,
+  updateDeactivatedAt,
+  updateRole,
+  type UserRow,
+} from "../users/store.ts";
+import { addUser, type Person, personResource } from "../users/users.ts";
+import { silence, type SilenceOptions, type Silenced } from "./revoke-access.ts";
+
+// Not a judge of addresses: it catches a name in the place of an address.
+const emailShape = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
+
+/**
+ * Adds a human to the team.
+ * @throws DomainError `invalid` on `name`, `role` or `email`.
+ */
+export async function createPerson(
+  tx: Writing,
+  teamId: string,
+  input: { name: string; role: string; email?: string | undefined },
+  actor: string,
+): Promise<UserRow> {
+  const name = checkName(input.name);
+  const role = checkRole(input.role);
+  if (input.email !== undefined && !emailShape.test(input.email)) {
+    throw invalid({ email: ["The email field must be an e-mail address."] });
+  }
+  const email = input.email ?? null;
+  const profile = await firstProfile(tx, teamId, { name, email });
+  const row = await addUser(tx, { ...profile, teamId, type: "human", name, role, email });
+  if (email !== null) await replaceEmails(tx, row.id, [{ value: email, type: "work", isPrimary: true }]);
+  await record(tx, {
+    teamId,
+    actor,
+    action: "user.created",
+    target: `user:${row.id}`,
+    details: { name, role },
+  });
+  return row;
+}
+
+/** The team's humans by name, those who were deactivated included. */
+export async function listPeople(db: Reading, teamId: string): Promise<Person[]> {
+  return (await selectUsers(db, teamId, { type: "human", all: true })).map(personResource);
+}
+
+/**
+ * Gives a human another role; the same again changes nothing.
+ * @throws DomainError `invalid` on `role`; `forbidden` when the team would be left without an owner.
+ */
+export async function setRole(tx: Writing, person: UserRow, role: string, actor: string): Promise<Person> {
+  refuseBot(person);
+  const next = checkRole(role);
+  if (person.role === next) return personResource(person);
+  if (person.role === "owner" && next !== "owner") await refuseLastOwner(tx, person);
+  await updateRole(tx, person.id, next);
+  await record(tx, {
+    teamId: person.teamId,
+    actor,
+    action: "user.role_set",
+    target: `user:${person.id}`,
+    details: { name: person.name, from: person.role, to: next },
+  });
+  return personResource({ ...person, role: next });
+}
+
+/**
+ * Deactivates a human: every token stops with the next request, the subscriptions that they created are disabled or, with
+ * `keepWebhooks`, left on, messages keep their author. Again changes nothing.
+ * @throws DomainError `forbidden` for the team's last owner.
+ */
+export async function deactivate(
+  tx: Writing,
+  person: UserRow,
+  actor: string,
+  options: SilenceOptions = {},
+): Promise<Person & Silenced> {
+  refuseBot(person);
+  if (person.deactivatedAt !== null) return personResource(person);
+  if (person.role === "owner") await refuseLastOwner(tx, person);
+  const silenced = await silence(tx, person, actor, options);
+  await record(tx, {
+    teamId: person.teamId,
+    actor,
+    action: "user.deactivated",
+    target: `user:${person.id}`,
+    details: { name: person.name },
+  });
+  return { ...personResource({ ...person, deactivatedAt: Date.now() }), ...silenced };
+}
+
+/**
+ * Brings a deactivated human back, with the same memberships; the tokens that were revoked stay revoked, and the
+ * subscriptions that are disabled stay so: those are named.
+ */
+export async function reactivate(
+  tx: Writing,
+  person: UserRow,
+  actor: string,
+): Promise<Person & Pick<Silenced, "disabled_webhooks">> {
+  refuseBot(person);
+  if (person.deactivatedAt === null) return personResource(person);
+  await updateDeactivatedAt(tx, person.id, null);
+  await record(tx, {
+    teamId: person.teamId,
+    actor,
+    action: "user.reactivated",
+    target: `user:${person.id}`,
+    details: { name: person.name },
+  });
+  const disabled = await listSubscriptionsOf(tx, person, "disabled");
+  return {
+    ...personResource({ ...person, deactivatedAt: null }),
+    ...(disabled.length > 0 && { disabled_webhooks: disabled }),
+  };
+}
+
+function checkRole(role: string): Role {
+  const known = roles.find((word) => word === role);
+  if (known === undefined) throw invalid({ role: [`The role field must be one of: ${roles.join(", ")}.`] });
+  return known;
+}
+
+function refuseBot(user: UserRow): void {
+  if (user.type === "bot")
+    throw forbidden(`${user.name} is a bot; a bot has no role and is deleted, not deactivated.`);
+}
+
+async function refuseLastOwner(tx: Writing, person: UserRow): Promise<void> {
+  if (await selectOtherOwner(tx, person.teamId, person.id)) return;
+  throw forbidden(`${person.name} is the team's last owner. Make somebody else an owner first.`);
+}

@@ -1,0 +1,37 @@
+import type { Writing } from "../database/database.ts";
+import { revokeWebhooksOfBot } from "../incoming-webhooks/incoming-webhooks.ts";
+import {
+  disableSubscriptionsOf,
+  listSubscriptionsOf,
+  type NamedSubscription,
+} from "../subscriptions/creators.ts";
+import { revokeTokensOfUser } from "../tokens/tokens.ts";
+import { updateDeactivatedAt, type UserRow } from "../users/store.ts";
+
+export type SilenceOptions = { keepWebhooks?: boolean | undefined };
+
+/** The subscriptions of somebody who is gone: those that were disabled for it, or left on; only where there are any. */
+export type Silenced = {
+  disabled_webhooks?: NamedSubscription[];
+  kept_webhooks?: NamedSubscription[];
+};
+
+/**
+ * Ends what a user can do from the next request on; the audit log names each token and webhook that this revokes, and each
+ * subscription that it disables.
+ */
+export async function silence(
+  tx: Writing,
+  user: UserRow,
+  actor: string,
+  { keepWebhooks = false }: SilenceOptions = {},
+): Promise<Silenced> {
+  await updateDeactivatedAt(tx, user.id, Date.now());
+  await revokeWebhooksOfBot(tx, user.id, actor);
+  await revokeTokensOfUser(tx, user.id, actor);
+  const subscriptions = keepWebhooks
+    ? await listSubscriptionsOf(tx, user, "active")
+    : await disableSubscriptionsOf(tx, user, actor);
+  if (subscriptions.length === 0) return {};
+  return keepWebhooks ? { kept_webhooks: subscriptions } : { disabled_webhooks: subscriptions };
+}

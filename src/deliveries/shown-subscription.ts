@@ -1,0 +1,21 @@
+import type { Reading } from "../database/database.ts";
+import { subscriptionResource } from "../subscriptions/resource.ts";
+import type { WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
+import { getSubscription } from "../subscriptions/subscriptions.ts";
+import { listLatestAttempts } from "./attempts.ts";
+
+/** How many of the latest attempts a subscription is shown with (specification part 8). */
+const attemptsShown = 20;
+
+/**
+ * The subscription with its 20 latest attempts, newest first.
+ * @throws DomainError `not_found`.
+ */
+export async function showSubscription(
+  db: Reading,
+  teamId: string,
+  id: string,
+): Promise<WebhookSubscription & { deliveries: WebhookDelivery[] }> {
+  const row = await getSubscription(db, teamId, id);
+  return { ...subscriptionResource(row), deliveries: await listLatestAttempts(db, row.id, attemptsShown) };
+}
