@@ -1,13 +1,13 @@
 import { Elysia } from "elysia";
 import type { Config } from "./config.ts";
 import { ingestRoutes } from "./api/incoming-webhooks.ts";
-import { refusal as scimRefusal } from "./scim/answers.ts";
+import { errorResponse as scimRefusal } from "./scim/answers.ts";
 import { directoryPath, type ScimAccess, scimRoutes } from "./scim/routes.ts";
 import { type ApiContext, apiRoutes } from "./api/api.ts";
-import { directAnswers } from "./http/fast-path.ts";
+import { fastPaths } from "./http/fast-path.ts";
 import { documentationRoutes } from "./openapi/documentation.ts";
 import { healthRoutes } from "./http/health.ts";
-import { refusalAnswer } from "./http/error-responses.ts";
+import { elysiaErrorResponse } from "./http/error-responses.ts";
 import type { Application } from "./http/server.ts";
 
 /**
@@ -24,7 +24,7 @@ export function application(
   // Its refusals have a form of their own: it stands before the hook, which is for all that comes after.
   if (directory) root.use(scimRoutes(context, directory));
   root
-    .onError(({ error, request, set }) => refusalAnswer(error, request, set.headers))
+    .onError(({ error, request, set }) => elysiaErrorResponse(error, request, set.headers))
     .use(healthRoutes(context.database));
   const served = config.integrationsEnabled ? [apiRoutes(context), ingestRoutes(context)] : [];
   for (const routes of served) root.use(routes);
@@ -33,7 +33,7 @@ export function application(
   return {
     fetch: (request) => root.fetch(request),
     routes: root.routes,
-    direct: directAnswers(served.flatMap(({ routes }) => routes)),
+    direct: fastPaths(served.flatMap(({ routes }) => routes)),
     refuse: (path, status, message, headers) =>
       ofDirectory(path) === undefined ? undefined : scimRefusal(status, message, { headers }),
     meant: ofDirectory,

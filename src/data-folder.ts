@@ -4,7 +4,7 @@ import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
 import type { WebhooksVisibility } from "./config.ts";
 import { explainDataError } from "./system/data-errors.ts";
-import { refuseForeignLog } from "./database/log-number.ts";
+import { requireOwnLog } from "./database/log-number.ts";
 import type { Database } from "./database/database.ts";
 import { openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
@@ -13,7 +13,7 @@ import { signalWork } from "./outbox/signal.ts";
 import { makeFolder, touchFile } from "./system/on-disk.ts";
 import { createKeyFile, keyFile } from "./secrets/key.ts";
 import { createTeam, listTeams, type Team } from "./teams/teams.ts";
-import { refuseLink } from "./system/trusted-files.ts";
+import { requireNoLink } from "./system/trusted-files.ts";
 import { type Person, personResource } from "./users/users.ts";
 
 /** How long a process waits for another one that changes the tables at the same moment, in milliseconds. */
@@ -24,7 +24,7 @@ const migrationWaitMs = 5_000;
  * @throws what `openWorkspace` throws for a folder that cannot be used.
  */
 export async function hasWorkspace(dataDir: string): Promise<boolean> {
-  refuseLostDatabase(dataDir);
+  requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) return false;
   const database = open(dataDir);
   try {
@@ -43,7 +43,7 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
  *   under it.
  */
 export function openWorkspace(dataDir: string, webhooksVisibility?: WebhooksVisibility): Database {
-  refuseLostDatabase(dataDir);
+  requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) {
     throw new DomainError(
       "not_found",
@@ -65,7 +65,7 @@ export async function initWorkspace(
   input: { team: string; owner: string },
   actor: string,
 ): Promise<{ team: Team; owner: Person; channel: Channel }> {
-  refuseLostDatabase(dataDir);
+  requireDatabase(dataDir);
   try {
     makeFolder(dataDir);
     // SQLite gives its other files the mode of this one; in a folder that others may enter, it must not be theirs.
@@ -98,8 +98,8 @@ export async function initWorkspace(
 }
 
 /** @throws DomainError `invalid` for a symbolic link; `data_damaged` when there is no database any more where there was one. */
-function refuseLostDatabase(dataDir: string): void {
-  for (const ending of ["", "-wal", "-shm", "-journal"]) refuseLink(`${databaseFile(dataDir)}${ending}`);
+function requireDatabase(dataDir: string): void {
+  for (const ending of ["", "-wal", "-shm", "-journal"]) requireNoLink(`${databaseFile(dataDir)}${ending}`);
   // In this order, since an `init` at the same moment makes the key after the database.
   const isKeyThere = existsSync(keyFile(dataDir));
   const isThere = existsSync(databaseFile(dataDir));
@@ -113,7 +113,7 @@ function refuseLostDatabase(dataDir: string): void {
 
 function open(dataDir: string, webhooksVisibility?: WebhooksVisibility): Database {
   try {
-    refuseForeignLog(databaseFile(dataDir));
+    requireOwnLog(databaseFile(dataDir));
     return openDatabase(databaseFile(dataDir), {
       holdToMigrate: () => holdServerLock(dataDir, migrationWaitMs),
       ...(webhooksVisibility && { webhooksVisibility }),

@@ -1,6 +1,6 @@
 import { createBot } from "./accounts/bots.ts";
 import { type ChannelRow, selectChannels } from "./channels/store.ts";
-import type { Writing } from "./database/database.ts";
+import type { Transaction } from "./database/database.ts";
 import { DomainError } from "./errors.ts";
 import { createIncomingWebhook, revokeWebhooksOfBot } from "./incoming-webhooks/incoming-webhooks.ts";
 import { joinChannel } from "./members/members.ts";
@@ -20,7 +20,7 @@ const credentialName = "quickstart";
  * @throws DomainError `forbidden` when `#general` is archived; `not_found` when the team has none.
  */
 export async function makeQuickstart(
-  tx: Writing,
+  tx: Transaction,
   vault: Vault,
   teamId: string,
   actor: string,
@@ -39,7 +39,7 @@ export async function makeQuickstart(
   return { channel, bot, token, webhookToken };
 }
 
-async function botIn(tx: Writing, channel: ChannelRow, actor: string): Promise<UserRow> {
+async function botIn(tx: Transaction, channel: ChannelRow, actor: string): Promise<UserRow> {
   const bots = await selectUsers(tx, channel.teamId, { type: "bot" });
   const known = bots.find(({ name }) => name === botName);
   if (!known) return await createBot(tx, channel.teamId, { name: botName, channels: [channel] }, actor);

@@ -1,4 +1,4 @@
-import type { Reading } from "./database/database.ts";
+import type { Connection } from "./database/database.ts";
 import { secretTaken } from "./incoming-webhooks/ingest.ts";
 import { selectWebhookSecrets } from "./incoming-webhooks/store.ts";
 import { selectSubscriptionSecrets } from "./subscriptions/store.ts";
@@ -12,7 +12,7 @@ export type UnreadableSecrets = { subscriptions: number; incoming_webhooks: numb
  * the server starts and not from those who miss their deliveries.
  */
 export async function findUnreadableSecrets(
-  db: Reading,
+  db: Connection,
   vault: Vault,
 ): Promise<UnreadableSecrets | undefined> {
   const outgoing = (await selectSubscriptionSecrets(db)).map(({ id, secret }) =>

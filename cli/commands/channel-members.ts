@@ -10,7 +10,7 @@ import { channelReference, userReference } from "../invocation/references.ts";
 /** The verbs of `parley channels` that are about its members. */
 export function addMemberVerbs(noun: Command, invocation: Invocation): void {
   addMembers(noun, invocation);
-  addAdd(noun, invocation);
+  addAddMember(noun, invocation);
   addRemove(noun, invocation);
 }
 
@@ -36,7 +36,7 @@ function addMembers(noun: Command, invocation: Invocation): void {
   });
 }
 
-function addAdd(noun: Command, invocation: Invocation): void {
+function addAddMember(noun: Command, invocation: Invocation): void {
   addCommand(noun, "add-member [channel] [user]", {
     summary: "Add a person or a bot to a channel",
     examples: ['parley channels add-member deploys "Build Bot"'],

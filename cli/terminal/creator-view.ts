@@ -1,20 +1,20 @@
 import type { Config } from "../../src/config.ts";
-import type { Reading } from "../../src/database/database.ts";
+import type { Connection } from "../../src/database/database.ts";
 import { findCreator, type NamedSubscription } from "../../src/subscriptions/creators.ts";
-import type { Silenced } from "../../src/accounts/revoke-access.ts";
+import type { RevokedAccess } from "../../src/accounts/revoke-access.ts";
 
 /** So many subscriptions are named to a person; all of them are in the JSON. */
 const namesShown = 10;
 
 /** Who created a subscription, as people call them: `Ada`, `Build Bot (deleted)`, `cli:root`, `unknown`. */
-export function creatorTitle(db: Reading, teamId: string, createdBy: string): string {
+export function creatorTitle(db: Connection, teamId: string, createdBy: string): string {
   const { name, isGone, isBot } = findCreator(db, teamId, createdBy);
   return isGone ? `${name} (${isBot ? "deleted" : "deactivated"})` : name;
 }
 
 /** What became of the subscriptions of somebody who was deactivated or deleted, in lines for people. */
 export function webhooksOfGone(
-  { name, disabled_webhooks: disabled = [], kept_webhooks: kept = [] }: Silenced & { name: string },
+  { name, disabled_webhooks: disabled = [], kept_webhooks: kept = [] }: RevokedAccess & { name: string },
   { webhooksVisibility }: Pick<Config, "webhooksVisibility">,
 ): string[] {
   const followsCreators = webhooksVisibility === "creator";
@@ -33,7 +33,7 @@ export function webhooksOfGone(
 export function webhooksOfReturned({
   name,
   disabled_webhooks: disabled = [],
-}: Pick<Silenced, "disabled_webhooks"> & { name: string }): string[] {
+}: Pick<RevokedAccess, "disabled_webhooks"> & { name: string }): string[] {
   const [first] = disabled;
   if (!first) return [];
   return [
@@ -44,7 +44,7 @@ export function webhooksOfReturned({
 
 /** That the one who created a subscription is gone, which its enabling does not change; no line while they are there. */
 export function goneCreator(
-  db: Reading,
+  db: Connection,
   teamId: string,
   createdBy: string,
   { webhooksVisibility }: Pick<Config, "webhooksVisibility">,

@@ -1,11 +1,11 @@
 import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { joinChannel } from "../members/members.ts";
 import { checkName } from "../input/name.ts";
 import type { User } from "../users/schemas.ts";
 import { selectUsers, type UserRow } from "../users/store.ts";
-import { silence, type Silenced } from "./revoke-access.ts";
+import { revokeAccess, type RevokedAccess } from "./revoke-access.ts";
 import { addUser, userResource } from "../users/users.ts";
 
 /**
@@ -13,7 +13,7 @@ import { addUser, userResource } from "../users/users.ts";
  * @throws DomainError `invalid` on `name`; `forbidden` for a channel that is archived or direct.
  */
 export async function createBot(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   input: { name: string; channels: readonly ChannelRow[] },
   actor: string,
@@ -26,7 +26,7 @@ export async function createBot(
 }
 
 /** The team's bots by name, without those that were deleted. */
-export async function listBots(db: Reading, teamId: string): Promise<User[]> {
+export async function listBots(db: Connection, teamId: string): Promise<User[]> {
   return (await selectUsers(db, teamId, { type: "bot" })).map(userResource);
 }
 
@@ -35,13 +35,13 @@ export async function listBots(db: Reading, teamId: string): Promise<User[]> {
  * `keepWebhooks`, left on, its messages stay and keep naming it. Again changes nothing.
  */
 export async function deleteBot(
-  tx: Writing,
+  tx: Transaction,
   bot: UserRow,
   actor: string,
   options: { keepWebhooks?: boolean | undefined } = {},
-): Promise<User & Silenced> {
+): Promise<User & RevokedAccess> {
   if (bot.deactivatedAt !== null) return userResource(bot);
-  const silenced = await silence(tx, bot, actor, options);
+  const silenced = await revokeAccess(tx, bot, actor, options);
   await record(tx, {
     teamId: bot.teamId,
     actor,

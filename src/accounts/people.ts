@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { forbidden, invalid } from "../errors.ts";
 import { checkName } from "../input/name.ts";
 import { listSubscriptionsOf } from "../subscriptions/creators.ts";
@@ -14,7 +14,7 @@ import {
   type UserRow,
 } from "../users/store.ts";
 import { addUser, type Person, personResource } from "../users/users.ts";
-import { silence, type SilenceOptions, type Silenced } from "./revoke-access.ts";
+import { revokeAccess, type RevokeOptions, type RevokedAccess } from "./revoke-access.ts";
 
 // Not a judge of addresses: it catches a name in the place of an address.
 const emailShape = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
@@ -24,7 +24,7 @@ const emailShape = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
  * @throws DomainError `invalid` on `name`, `role` or `email`.
  */
 export async function createPerson(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   input: { name: string; role: string; email?: string | undefined },
   actor: string,
@@ -49,7 +49,7 @@ export async function createPerson(
 }
 
 /** The team's humans by name, those who were deactivated included. */
-export async function listPeople(db: Reading, teamId: string): Promise<Person[]> {
+export async function listPeople(db: Connection, teamId: string): Promise<Person[]> {
   return (await selectUsers(db, teamId, { type: "human", all: true })).map(personResource);
 }
 
@@ -57,11 +57,16 @@ export async function listPeople(db: Reading, teamId: string): Promise<Person[]>
  * Gives a human another role; the same again changes nothing.
  * @throws DomainError `invalid` on `role`; `forbidden` when the team would be left without an owner.
  */
-export async function setRole(tx: Writing, person: UserRow, role: string, actor: string): Promise<Person> {
-  refuseBot(person);
+export async function setRole(
+  tx: Transaction,
+  person: UserRow,
+  role: string,
+  actor: string,
+): Promise<Person> {
+  requireHuman(person);
   const next = checkRole(role);
   if (person.role === next) return personResource(person);
-  if (person.role === "owner" && next !== "owner") await refuseLastOwner(tx, person);
+  if (person.role === "owner" && next !== "owner") await requireAnotherOwner(tx, person);
   await updateRole(tx, person.id, next);
   await record(tx, {
     teamId: person.teamId,
@@ -79,15 +84,15 @@ export async function setRole(tx: Writing, person: UserRow, role: string, actor:
  * @throws DomainError `forbidden` for the team's last owner.
  */
 export async function deactivate(
-  tx: Writing,
+  tx: Transaction,
   person: UserRow,
   actor: string,
-  options: SilenceOptions = {},
-): Promise<Person & Silenced> {
-  refuseBot(person);
+  options: RevokeOptions = {},
+): Promise<Person & RevokedAccess> {
+  requireHuman(person);
   if (person.deactivatedAt !== null) return personResource(person);
-  if (person.role === "owner") await refuseLastOwner(tx, person);
-  const silenced = await silence(tx, person, actor, options);
+  if (person.role === "owner") await requireAnotherOwner(tx, person);
+  const silenced = await revokeAccess(tx, person, actor, options);
   await record(tx, {
     teamId: person.teamId,
     actor,
@@ -103,11 +108,11 @@ export async function deactivate(
  * subscriptions that are disabled stay so: those are named.
  */
 export async function reactivate(
-  tx: Writing,
+  tx: Transaction,
   person: UserRow,
   actor: string,
-): Promise<Person & Pick<Silenced, "disabled_webhooks">> {
-  refuseBot(person);
+): Promise<Person & Pick<RevokedAccess, "disabled_webhooks">> {
+  requireHuman(person);
   if (person.deactivatedAt === null) return personResource(person);
   await updateDeactivatedAt(tx, person.id, null);
   await record(tx, {
@@ -130,12 +135,12 @@ function checkRole(role: string): Role {
   return known;
 }
 
-function refuseBot(user: UserRow): void {
+function requireHuman(user: UserRow): void {
   if (user.type === "bot")
     throw forbidden(`${user.name} is a bot; a bot has no role and is deleted, not deactivated.`);
 }
 
-async function refuseLastOwner(tx: Writing, person: UserRow): Promise<void> {
+async function requireAnotherOwner(tx: Transaction, person: UserRow): Promise<void> {
   if (await selectOtherOwner(tx, person.teamId, person.id)) return;
   throw forbidden(`${person.name} is the team's last owner. Make somebody else an owner first.`);
 }

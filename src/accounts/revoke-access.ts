@@ -1,4 +1,4 @@
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { revokeWebhooksOfBot } from "../incoming-webhooks/incoming-webhooks.ts";
 import {
   disableSubscriptionsOf,
@@ -8,10 +8,10 @@ import {
 import { revokeTokensOfUser } from "../tokens/tokens.ts";
 import { updateDeactivatedAt, type UserRow } from "../users/store.ts";
 
-export type SilenceOptions = { keepWebhooks?: boolean | undefined };
+export type RevokeOptions = { keepWebhooks?: boolean | undefined };
 
 /** The subscriptions of somebody who is gone: those that were disabled for it, or left on; only where there are any. */
-export type Silenced = {
+export type RevokedAccess = {
   disabled_webhooks?: NamedSubscription[];
   kept_webhooks?: NamedSubscription[];
 };
@@ -20,12 +20,12 @@ export type Silenced = {
  * Ends what a user can do from the next request on; the audit log names each token and webhook that this revokes, and each
  * subscription that it disables.
  */
-export async function silence(
-  tx: Writing,
+export async function revokeAccess(
+  tx: Transaction,
   user: UserRow,
   actor: string,
-  { keepWebhooks = false }: SilenceOptions = {},
-): Promise<Silenced> {
+  { keepWebhooks = false }: RevokeOptions = {},
+): Promise<RevokedAccess> {
   await updateDeactivatedAt(tx, user.id, Date.now());
   await revokeWebhooksOfBot(tx, user.id, actor);
   await revokeTokensOfUser(tx, user.id, actor);

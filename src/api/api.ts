@@ -7,7 +7,7 @@ import type { SubscriptionParts } from "../subscriptions/subscriptions.ts";
 import type { IngestParts } from "./incoming-webhooks.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import type { Authentication } from "../http/authentication.ts";
-import { refusalAnswer } from "../http/error-responses.ts";
+import { elysiaErrorResponse } from "../http/error-responses.ts";
 
 /** What the routes are built from. */
 export type ApiContext = SubscriptionParts &
@@ -21,7 +21,7 @@ export type ApiContext = SubscriptionParts &
 export function apiRoutes(context: ApiContext) {
   // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
   return new Elysia({ prefix: "/api/v1", normalize: false, handler: { standardHostname: false } })
-    .onError(({ error, request, set }) => refusalAnswer(error, request, set.headers))
+    .onError(({ error, request, set }) => elysiaErrorResponse(error, request, set.headers))
     .use(channelRoutes(context))
     .use(messageRoutes(context))
     .use(reactionRoutes(context))

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Database } from "../database/database.ts";
 import type { Authentication } from "../http/authentication.ts";
-import { contract, dataOf, refusals, refusalsOfInput } from "../http/contract.ts";
+import { contract, dataOf, errorResponses, errorResponsesOfInput } from "../http/contract.ts";
 import { archiveChannel, createChannel, getChannel, listChannels } from "../channels/channels.ts";
 import { Channel, ChannelInput } from "../channels/schemas.ts";
 
@@ -25,7 +25,10 @@ export function channelRoutes({
         summary: "List channels",
         description: "The channels that the subject may see, ordered by name.",
       },
-      response: { 200: contract("ChannelList", dataOf(Type.Array(Channel)), "The channels."), ...refusals },
+      response: {
+        200: contract("ChannelList", dataOf(Type.Array(Channel)), "The channels."),
+        ...errorResponses,
+      },
     })
     .post(
       "",
@@ -43,7 +46,7 @@ export function channelRoutes({
             "The subject becomes its first member. A name whose slug is taken is refused, and so is the same body when it is sent again.",
         },
         body: contract("ChannelInput", ChannelInput),
-        response: { 201: channel, ...refusalsOfInput },
+        response: { 201: channel, ...errorResponsesOfInput },
       },
     )
     .get(
@@ -52,7 +55,7 @@ export function channelRoutes({
       {
         scope: "channels:read",
         detail: { operationId: "getChannel", summary: "Show a channel" },
-        response: { 200: channel, ...refusals },
+        response: { 200: channel, ...errorResponses },
       },
     )
     .post(
@@ -68,7 +71,7 @@ export function channelRoutes({
           summary: "Archive a channel",
           description: "An archived channel is read-only.",
         },
-        response: { 200: channel, ...refusals },
+        response: { 200: channel, ...errorResponses },
       },
     );
 }

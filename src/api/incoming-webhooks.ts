@@ -8,12 +8,12 @@ import {
   nothing,
   orForm,
   parameterContract,
-  refusalsOfInput,
-  refusalsOfParameter,
-  refusedBecause,
+  errorResponsesOfInput,
+  errorResponsesOfParameter,
+  errorResponseBecause,
 } from "../http/contract.ts";
 import { readBytes } from "../http/json-body.ts";
-import { type RateLimit, spend } from "../http/rate-limit.ts";
+import { type RateLimit, enforceRateLimit } from "../http/rate-limit.ts";
 import { readPayload } from "../incoming-webhooks/body.ts";
 import { addressHash } from "../incoming-webhooks/address-hash.ts";
 import {
@@ -52,7 +52,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       if (hash === undefined || found === undefined) throw wrongCredentials.refusal(request, noWebhook());
       const { webhook } = found;
       const headers = set.headers as Record<string, string>;
-      const spendOfSender = () => spend(ingestRateLimit, webhook.id, "This webhook", headers);
+      const spendOfSender = () => enforceRateLimit(ingestRateLimit, webhook.id, "This webhook", headers);
       if (!isSigned(webhook)) spendOfSender();
       let bytes: Uint8Array;
       try {
@@ -63,7 +63,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       } catch (error) {
         // Whoever cannot sign spends nothing of the one who can.
         if (isSigned(webhook) && isOfUnsigned(error))
-          spend(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
+          enforceRateLimit(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
         throw error;
       }
       if (isSigned(webhook)) spendOfSender();
@@ -85,20 +85,20 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       body: orForm(contract("IncomingPayload", IncomingBody), "IncomingForm", IncomingForm),
       response: {
         202: nothing,
-        ...refusalsOfParameter,
-        401: refusedBecause(
+        ...errorResponsesOfParameter,
+        401: errorResponseBecause(
           "The webhook has a signing secret, and the signature is missing, malformed or wrong.",
           "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
         ),
-        403: refusedBecause(
+        403: errorResponseBecause(
           "The webhook's bot is not a member of the channel, or the channel is archived.",
           "The webhook's bot is not a member of the channel.",
         ),
-        404: refusedBecause(
+        404: errorResponseBecause(
           "There is no such webhook, or it was revoked, or the platform is switched off.",
           "There is no such incoming webhook.",
         ),
-        413: refusalsOfInput[413],
+        413: errorResponsesOfInput[413],
       },
     },
   );

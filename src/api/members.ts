@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Database } from "../database/database.ts";
 import type { Authentication } from "../http/authentication.ts";
-import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { contract, dataOf, nothing, errorResponses, errorResponsesOfInput } from "../http/contract.ts";
 import { User } from "../users/schemas.ts";
 import { addMember, listMembers, removeMember } from "../members/members.ts";
 import { MemberInput } from "../members/schemas.ts";
@@ -27,7 +27,7 @@ export function memberRoutes({
           summary: "List members",
           description: "The active members of the channel, ordered by name.",
         },
-        response: { 200: contract("UserList", dataOf(Type.Array(User)), "The members."), ...refusals },
+        response: { 200: contract("UserList", dataOf(Type.Array(User)), "The members."), ...errorResponses },
       },
     )
     .post(
@@ -48,7 +48,7 @@ export function memberRoutes({
             "In private channels, by a member of it or a team admin. Who is a member already is refused.",
         },
         body: contract("MemberInput", MemberInput),
-        response: { 201: contract("UserData", dataOf(User), "The new member."), ...refusalsOfInput },
+        response: { 201: contract("UserData", dataOf(User), "The new member."), ...errorResponsesOfInput },
       },
     )
     .delete(
@@ -65,7 +65,7 @@ export function memberRoutes({
           summary: "Remove a member",
           description: "In private channels, by a member of it or a team admin.",
         },
-        response: { 204: nothing, ...refusals },
+        response: { 204: nothing, ...errorResponses },
       },
     );
 }

@@ -6,9 +6,9 @@ import {
   dataOf,
   nothing,
   parameterContract,
-  refusals,
-  refusalsOfInput,
-  refusalsOfParameter,
+  errorResponses,
+  errorResponsesOfInput,
+  errorResponsesOfParameter,
 } from "../http/contract.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "../messages/messages.ts";
 import { listMessages } from "../messages/pages.ts";
@@ -44,7 +44,7 @@ export function messageRoutes({
         query: parameterContract(MessagesQuery),
         response: {
           200: contract("MessagePage", MessagePage, "One page of the messages, and where it stands."),
-          ...refusalsOfParameter,
+          ...errorResponsesOfParameter,
         },
       },
     )
@@ -65,7 +65,7 @@ export function messageRoutes({
           description: "Sending the same `client_uuid` again answers with the message of the first time.",
         },
         body: contract("MessageInput", MessageInput),
-        response: { 201: message, ...refusalsOfInput },
+        response: { 201: message, ...errorResponsesOfInput },
       },
     )
     .get(
@@ -76,7 +76,7 @@ export function messageRoutes({
       {
         scope: "messages:read",
         detail: { operationId: "getMessage", summary: "Show a message" },
-        response: { 200: message, ...refusals },
+        response: { 200: message, ...errorResponses },
       },
     )
     .patch(
@@ -95,7 +95,7 @@ export function messageRoutes({
           description: "Only its author may.",
         },
         body: contract("MessageEdit", MessageEdit),
-        response: { 200: message, ...refusalsOfInput },
+        response: { 200: message, ...errorResponsesOfInput },
       },
     )
     .delete(
@@ -112,7 +112,7 @@ export function messageRoutes({
           summary: "Delete a message",
           description: "Only its author may. A tombstone stays in the channel.",
         },
-        response: { 204: nothing, ...refusals },
+        response: { 204: nothing, ...errorResponses },
       },
     );
 }

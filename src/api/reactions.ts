@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import type { Database } from "../database/database.ts";
 import type { Authentication } from "../http/authentication.ts";
-import { nothing, refusals, refusalsOfParameter } from "../http/contract.ts";
+import { nothing, errorResponses, errorResponsesOfParameter } from "../http/contract.ts";
 import { addReaction, emojiOfMessageMax, removeReaction } from "../reactions/reactions.ts";
 
 /** `/channels/{channel}/messages/{message}/reactions/{emoji}` (specification part 4, reactions). */
@@ -28,7 +28,7 @@ export function reactionRoutes({
           summary: "Add a reaction",
           description: `Adding it again changes nothing. A message takes ${emojiOfMessageMax} different emoji at most; those that it has can always be added to.`,
         },
-        response: { 204: nothing, ...refusalsOfParameter },
+        response: { 204: nothing, ...errorResponsesOfParameter },
       },
     )
     .delete(
@@ -45,7 +45,7 @@ export function reactionRoutes({
           summary: "Remove a reaction",
           description: "Removing one that is not there changes nothing.",
         },
-        response: { 204: nothing, ...refusals },
+        response: { 204: nothing, ...errorResponses },
       },
     );
 }

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Authentication } from "../http/authentication.ts";
-import { contract, dataOf, nothing, refusals, refusalsOfInput } from "../http/contract.ts";
+import { contract, dataOf, nothing, errorResponses, errorResponsesOfInput } from "../http/contract.ts";
 import { actorOf } from "../subject.ts";
 import {
   CreatedSubscription,
@@ -38,7 +38,7 @@ export function subscriptionRoutes({
           dataOf(Type.Array(WebhookSubscription)),
           "The subscriptions.",
         ),
-        ...refusals,
+        ...errorResponses,
       },
     })
     .post(
@@ -60,7 +60,7 @@ export function subscriptionRoutes({
         body: contract("SubscriptionInput", SubscriptionInput),
         response: {
           201: contract("CreatedSubscription", CreatedSubscription, "The new subscription and its secret."),
-          ...refusalsOfInput,
+          ...errorResponsesOfInput,
         },
       },
     )
@@ -82,7 +82,7 @@ export function subscriptionRoutes({
             dataOf(WebhookSubscriptionWithDeliveries),
             "The subscription and its attempts.",
           ),
-          ...refusals,
+          ...errorResponses,
         },
       },
     )
@@ -102,7 +102,7 @@ export function subscriptionRoutes({
           summary: "Delete a subscription",
           description: "Nothing is sent from then on.",
         },
-        response: { 204: nothing, ...refusals },
+        response: { 204: nothing, ...errorResponses },
       },
     );
 }

@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { timestamp } from "../timestamp.ts";
 import { insertAuditEntry, selectAuditEntries } from "./store.ts";
 
@@ -16,7 +16,7 @@ export type AuditEntry = {
 
 /** Adds to the team's audit log, in the transaction of the change itself. `details` never holds a secret. */
 export async function record(
-  tx: Writing,
+  tx: Transaction,
   entry: { teamId: string; actor: string; action: string; target: string; details?: Record<string, unknown> },
 ): Promise<void> {
   insertAuditEntry(tx, {
@@ -32,7 +32,7 @@ export async function record(
 
 /** The team's audit log, newest first, at most `limit` entries; `since` is milliseconds since 1970. */
 export async function listAuditEntries(
-  db: Reading,
+  db: Connection,
   teamId: string,
   filter: { action?: string | undefined; since?: number | undefined; limit: number },
 ): Promise<AuditEntry[]> {

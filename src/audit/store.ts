@@ -1,21 +1,21 @@
 import { and, desc, eq, gte } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { change } from "../database/prepared.ts";
 import { auditEntries } from "../database/schema.ts";
 
 export type AuditEntryRow = typeof auditEntries.$inferSelect;
 
-const insert = change<[string, string, number, string, string, string, string]>(
+const insertStatement = change<[string, string, number, string, string, string, string]>(
   "INSERT INTO audit_entries (id, team_id, at, actor, action, target, details) VALUES (?, ?, ?, ?, ?, ?, ?)",
 );
 
-export function insertAuditEntry(tx: Writing, entry: AuditEntryRow): void {
+export function insertAuditEntry(tx: Transaction, entry: AuditEntryRow): void {
   const { id, teamId, at, actor, action, target, details } = entry;
-  insert(tx, id, teamId, at, actor, action, target, details);
+  insertStatement(tx, id, teamId, at, actor, action, target, details);
 }
 
 export async function selectAuditEntries(
-  db: Reading,
+  db: Connection,
   teamId: string,
   filter: { action?: string | undefined; since?: number | undefined; limit: number },
 ): Promise<AuditEntryRow[]> {

@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, forbidden, invalid } from "../errors.ts";
 import { insertMember } from "./member-store.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
@@ -22,7 +22,7 @@ import { getManagedChannel, getSeenChannel, isOpen } from "./visibility.ts";
 const checkChannelInput = checkOf(ChannelInput);
 
 /** The channels that the subject may see, ordered by name (specification part 4, channels 1). */
-export async function listChannels(db: Reading, subject: Subject): Promise<Channel[]> {
+export async function listChannels(db: Connection, subject: Subject): Promise<Channel[]> {
   const joined = await selectJoinedChannels(db, subject.teamId, subject.id);
   const open = subject.type === "bot" ? [] : (await selectChannels(db, subject.teamId)).filter(isOpen);
   const seen = new Map([...joined, ...open].map((channel) => [channel.id, channel]));
@@ -33,12 +33,12 @@ export async function listChannels(db: Reading, subject: Subject): Promise<Chann
 export type ListedChannel = Channel & { is_managed: boolean };
 
 /** Every channel of the team, ordered by name, direct messages included: for the one who runs the workspace. */
-export async function listAllChannels(db: Reading, teamId: string): Promise<ListedChannel[]> {
+export async function listAllChannels(db: Connection, teamId: string): Promise<ListedChannel[]> {
   return (await selectChannels(db, teamId)).sort(byName).map(listedChannel);
 }
 
 /** @throws DomainError `not_found` when the subject cannot see it. */
-export async function getChannel(db: Reading, subject: Subject, id: string): Promise<Channel> {
+export async function getChannel(db: Connection, subject: Subject, id: string): Promise<Channel> {
   const { channel } = getSeenChannel(db, subject, id);
   return channelResource(channel);
 }
@@ -48,7 +48,7 @@ export async function getChannel(db: Reading, subject: Subject, id: string): Pro
  * @throws DomainError `invalid` on a field; on `name` also when its slug is taken or empty.
  */
 export async function createChannel(
-  tx: Writing,
+  tx: Transaction,
   subject: Subject,
   input: unknown,
   actor = actorOf(subject),
@@ -71,7 +71,7 @@ export async function createChannel(
  * @throws DomainError `invalid` on `name` as `addChannel`.
  */
 export async function createManagedChannel(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   { name, externalId }: { name: string; externalId: string | null },
   actor: string,
@@ -95,7 +95,7 @@ export async function createManagedChannel(
  * @throws DomainError `invalid` on `name` when the slug is taken in the team or empty.
  */
 export async function renameChannel(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   name: string,
   actor: string,
@@ -113,7 +113,7 @@ export async function renameChannel(
  * @throws DomainError `invalid` on `name` when its slug is taken in the team or empty.
  */
 export async function addChannel(
-  tx: Writing,
+  tx: Transaction,
   input: Pick<ChannelRow, "teamId" | "name" | "visibility" | "topic" | "isGeneral" | "createdBy"> &
     Partial<Pick<ChannelRow, "isManaged" | "externalId">> & {
       members: readonly string[];
@@ -152,7 +152,7 @@ export async function addChannel(
  * a team admin, any. Again by such a human changes nothing.
  * @throws DomainError `not_found`; `forbidden` for anybody else, the general channel and direct messages.
  */
-export async function archiveChannel(tx: Writing, subject: Subject, id: string): Promise<Channel> {
+export async function archiveChannel(tx: Transaction, subject: Subject, id: string): Promise<Channel> {
   const { channel } = getManagedChannel(tx, subject, id);
   const isCreator = channel.createdBy === subject.id;
   if (subject.type === "bot") {
@@ -169,7 +169,7 @@ export async function archiveChannel(tx: Writing, subject: Subject, id: string):
  * @throws DomainError `forbidden` for the general channel and direct messages.
  */
 export async function setArchived(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   isArchived: boolean,
   actor: string,
@@ -187,7 +187,11 @@ export async function setArchived(
  * The one channel that a person at the command line means by an id, a slug or a name, with or without its `#`.
  * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
  */
-export async function getChannelNamed(db: Reading, teamId: string, reference: string): Promise<ChannelRow> {
+export async function getChannelNamed(
+  db: Connection,
+  teamId: string,
+  reference: string,
+): Promise<ChannelRow> {
   const bare = reference.startsWith("#") ? reference.slice(1) : reference;
   const found = await selectChannelsNamed(db, teamId, bare);
   const exact = found.find((channel) => channel.slug === bare);
@@ -232,7 +236,7 @@ function withoutSign(input: unknown): unknown {
 }
 
 async function recordChannel(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   action: string,
   actor: string,

@@ -1,4 +1,4 @@
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { invalid } from "../errors.ts";
 import type { UserRow } from "../users/store.ts";
 import { addChannel, channelResource } from "./channels.ts";
@@ -9,7 +9,12 @@ import { selectChannelsNamed } from "./store.ts";
  * The direct-message conversation of two users of one team, made where there is none yet.
  * @throws DomainError `invalid` on `user` when it is one and the same, or one is deactivated.
  */
-export async function openDirect(tx: Writing, one: UserRow, other: UserRow, actor: string): Promise<Channel> {
+export async function openDirect(
+  tx: Transaction,
+  one: UserRow,
+  other: UserRow,
+  actor: string,
+): Promise<Channel> {
   if (one.id === other.id) throw invalid({ user: ["A direct message needs two different users."] });
   const gone = [one, other].find((user) => user.deactivatedAt !== null);
   if (gone) throw invalid({ user: [`${gone.name} is deactivated.`] });

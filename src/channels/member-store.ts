@@ -1,10 +1,10 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { prepared } from "../database/prepared.ts";
 import { channelMembers, users } from "../database/schema.ts";
 import type { UserRow } from "../users/store.ts";
 
-const membership = prepared((db) =>
+const membershipStatement = prepared((db) =>
   db
     .select({ joinedAt: channelMembers.joinedAt })
     .from(channelMembers)
@@ -17,18 +17,18 @@ const membership = prepared((db) =>
     .prepare(),
 );
 
-export function isMember(db: Reading, channelId: string, userId: string): boolean {
+export function isMember(db: Connection, channelId: string, userId: string): boolean {
   return selectJoinedAt(db, channelId, userId) !== undefined;
 }
 
 /** When the member joined, in milliseconds since 1970; undefined for one who is not in the channel. */
-export function selectJoinedAt(db: Reading, channelId: string, userId: string): number | undefined {
-  return membership(db).get({ channelId, userId })?.joinedAt;
+export function selectJoinedAt(db: Connection, channelId: string, userId: string): number | undefined {
+  return membershipStatement(db).get({ channelId, userId })?.joinedAt;
 }
 
 /** Adds the member unless it is in already; whether it did. */
 export async function insertMember(
-  tx: Writing,
+  tx: Transaction,
   channelId: string,
   userId: string,
   at: number,
@@ -41,14 +41,14 @@ export async function insertMember(
   return added.length > 0;
 }
 
-export async function deleteMember(tx: Writing, channelId: string, userId: string): Promise<void> {
+export async function deleteMember(tx: Transaction, channelId: string, userId: string): Promise<void> {
   await tx
     .delete(channelMembers)
     .where(and(eq(channelMembers.channelId, channelId), eq(channelMembers.userId, userId)));
 }
 
 /** The active members of the channel. */
-export async function selectMembers(db: Reading, channelId: string): Promise<UserRow[]> {
+export async function selectMembers(db: Connection, channelId: string): Promise<UserRow[]> {
   const rows = await db
     .select({ user: users })
     .from(channelMembers)

@@ -1,8 +1,8 @@
 import { and, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { change, prepared, query } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
-import { writtenOnce } from "../database/coalesced-write.ts";
+import { coalescedWrite } from "../database/coalesced-write.ts";
 
 /** All of a channel that seldom changes; where its messages have come to is asked for on its own. */
 export type ChannelRow = Omit<typeof channels.$inferSelect, "lastPosition">;
@@ -13,7 +13,7 @@ const { lastPosition: _lastPosition, ...columnsOfRow } = getTableColumns(channel
 export const channelColumns = columnsOfRow;
 
 /** Adds the channel unless its slug is taken in the team; whether it did. */
-export async function insertChannel(tx: Writing, row: ChannelRow): Promise<boolean> {
+export async function insertChannel(tx: Transaction, row: ChannelRow): Promise<boolean> {
   const added = await tx
     .insert(channels)
     .values({ ...row, lastPosition: 0 })
@@ -22,7 +22,7 @@ export async function insertChannel(tx: Writing, row: ChannelRow): Promise<boole
   return added.length > 0;
 }
 
-const byId = prepared((db) =>
+const byIdStatement = prepared((db) =>
   db
     .select(channelColumns)
     .from(channels)
@@ -30,12 +30,12 @@ const byId = prepared((db) =>
     .prepare(),
 );
 
-export function selectChannel(db: Reading, teamId: string, id: string): ChannelRow | undefined {
-  return byId(db).get({ teamId, id });
+export function selectChannel(db: Connection, teamId: string, id: string): ChannelRow | undefined {
+  return byIdStatement(db).get({ teamId, id });
 }
 
 /** Which of the ids are those of channels of the team. */
-export async function selectChannelIds(db: Reading, teamId: string, ids: string[]): Promise<string[]> {
+export async function selectChannelIds(db: Connection, teamId: string, ids: string[]): Promise<string[]> {
   const rows = await db
     .select({ id: channels.id })
     .from(channels)
@@ -45,7 +45,7 @@ export async function selectChannelIds(db: Reading, teamId: string, ids: string[
 
 /** Every channel of the team that has this id, slug or exact name. */
 export async function selectChannelsNamed(
-  db: Reading,
+  db: Connection,
   teamId: string,
   reference: string,
 ): Promise<ChannelRow[]> {
@@ -65,7 +65,7 @@ export async function selectChannelsNamed(
 }
 
 export async function selectChannelBySlug(
-  db: Reading,
+  db: Connection,
   teamId: string,
   slug: string,
 ): Promise<ChannelRow | undefined> {
@@ -76,13 +76,13 @@ export async function selectChannelBySlug(
   return row;
 }
 
-export async function selectChannels(db: Reading, teamId: string): Promise<ChannelRow[]> {
+export async function selectChannels(db: Connection, teamId: string): Promise<ChannelRow[]> {
   return await db.select(channelColumns).from(channels).where(eq(channels.teamId, teamId));
 }
 
 /** The channels that the user is a member of. */
 export async function selectJoinedChannels(
-  db: Reading,
+  db: Connection,
   teamId: string,
   userId: string,
 ): Promise<ChannelRow[]> {
@@ -94,29 +94,38 @@ export async function selectJoinedChannels(
   return rows.map(({ channel }) => channel);
 }
 
-export async function updateArchived(tx: Writing, id: string, isArchived: boolean): Promise<void> {
+export async function updateArchived(tx: Transaction, id: string, isArchived: boolean): Promise<void> {
   await tx.update(channels).set({ isArchived, updatedAt: Date.now() }).where(eq(channels.id, id));
 }
 
-export async function updateChannelName(tx: Writing, id: string, name: string, slug: string): Promise<void> {
+export async function updateChannelName(
+  tx: Transaction,
+  id: string,
+  name: string,
+  slug: string,
+): Promise<void> {
   await tx.update(channels).set({ name, slug, updatedAt: Date.now() }).where(eq(channels.id, id));
 }
 
-const newest = query<{ last_position: number }, [string]>("SELECT last_position FROM channels WHERE id = ?");
+const newestStatement = query<{ last_position: number }, [string]>(
+  "SELECT last_position FROM channels WHERE id = ?",
+);
 
 /** The position of the channel's newest message, which is how many there are; 0 where there is no such channel. */
-export function selectLastPosition(db: Reading, channelId: string): number {
-  return newest(db).get(channelId)?.last_position ?? 0;
+export function selectLastPosition(db: Connection, channelId: string): number {
+  return newestStatement(db).get(channelId)?.last_position ?? 0;
 }
 
-const setLastPosition = change<[number, string]>("UPDATE channels SET last_position = ? WHERE id = ?");
+const setLastPositionStatement = change<[number, string]>(
+  "UPDATE channels SET last_position = ? WHERE id = ?",
+);
 
-const lastPositions = writtenOnce<number>((tx, channelId, position) =>
-  setLastPosition(tx, position, channelId),
+const lastPositions = coalescedWrite<number>((tx, channelId, position) =>
+  setLastPositionStatement(tx, position, channelId),
 );
 
 /** Takes the channel's next position, from 1 on. Must be used in the same write, or a gap is left. */
-export function takePosition(tx: Writing, channelId: string): number {
+export function takePosition(tx: Transaction, channelId: string): number {
   const next = (lastPositions.get(tx, channelId) ?? selectLastPosition(tx, channelId)) + 1;
   lastPositions.set(tx, channelId, next);
   return next;

@@ -1,5 +1,5 @@
-import type { Reading } from "../database/database.ts";
-import { remembered } from "../database/cached.ts";
+import type { Connection } from "../database/database.ts";
+import { cached } from "../database/cached.ts";
 import { forbidden, notFound } from "../errors.ts";
 import { selectJoinedAt } from "./member-store.ts";
 import { isTeamAdmin, type Subject } from "../subject.ts";
@@ -16,7 +16,7 @@ type Viewer = Pick<Subject, "id" | "teamId" | "type">;
  * one (specification part 4, channels 1 and 4).
  * @throws DomainError `not_found`, the same whether the channel is hidden, of another team or not there at all.
  */
-export function getSeenChannel(db: Reading, subject: Subject, id: string): SeenChannel {
+export function getSeenChannel(db: Connection, subject: Subject, id: string): SeenChannel {
   const found = findChannel(db, subject, id);
   if (isSeen(subject, found)) return found;
   throw notFound("channel");
@@ -26,7 +26,7 @@ export function getSeenChannel(db: Reading, subject: Subject, id: string): SeenC
  * Whether the subject may know of the channel, as `getSeenChannel` says; with `at`, in milliseconds since 1970, whether
  * that was so then already: not for those who joined it later.
  */
-export function canSeeChannel(db: Reading, subject: Viewer, id: string, at = Infinity): boolean {
+export function canSeeChannel(db: Connection, subject: Viewer, id: string, at = Infinity): boolean {
   const found = channelOf(db, subject.teamId, id.toLowerCase(), subject.id);
   if (!found) return false;
   const { channel, joinedAt } = found;
@@ -38,7 +38,7 @@ export function canSeeChannel(db: Reading, subject: Viewer, id: string, at = Inf
  * but nobody else's direct messages.
  * @throws DomainError `not_found`.
  */
-export function getManagedChannel(db: Reading, subject: Subject, id: string): SeenChannel {
+export function getManagedChannel(db: Connection, subject: Subject, id: string): SeenChannel {
   const found = findChannel(db, subject, id);
   if (isSeen(subject, found)) return found;
   if (isTeamAdmin(subject) && !found.channel.isDirect) return found;
@@ -48,11 +48,11 @@ export function getManagedChannel(db: Reading, subject: Subject, id: string): Se
 /** @throws DomainError `forbidden` when the subject has not joined, or nobody may write because it is archived. */
 export function requireWritable({ channel, isMember }: SeenChannel): void {
   if (!isMember) throw forbidden("Only members of the channel may do this. Join it first.");
-  refuseArchived(channel);
+  requireUnarchived(channel);
 }
 
 /** @throws DomainError `forbidden` when the channel is archived. */
-export function refuseArchived(channel: ChannelRow): void {
+export function requireUnarchived(channel: ChannelRow): void {
   if (channel.isArchived) throw forbidden(`The channel ${channel.name} is archived and read-only.`);
 }
 
@@ -65,13 +65,13 @@ function isSeen({ type }: Viewer, { channel, isMember }: SeenChannel): boolean {
   return isMember || (type === "human" && isOpen(channel));
 }
 
-function findChannel(db: Reading, subject: Subject, id: string): SeenChannel {
+function findChannel(db: Connection, subject: Subject, id: string): SeenChannel {
   const found = channelOf(db, subject.teamId, id.toLowerCase(), subject.id);
   if (!found) throw notFound("channel");
   return found;
 }
 
-const channelOf = remembered((db, teamId: string, channelId: string, userId: string) => {
+const channelOf = cached((db, teamId: string, channelId: string, userId: string) => {
   const channel = isUuid(channelId) ? selectChannel(db, teamId, channelId) : undefined;
   if (!channel) return undefined;
   const joinedAt = selectJoinedAt(db, channelId, userId);

@@ -1,4 +1,4 @@
-import type { Reading } from "./database.ts";
+import type { Connection } from "./database.ts";
 
 /** So many answers to one question are kept; before one more all are dropped, which costs as many look-ups. */
 const answersMax = 4_096;
@@ -7,21 +7,20 @@ const answersMax = 4_096;
 type Answers = Map<string, unknown>;
 
 /**
- * A question that is put to the database once, and answered from memory until the workspace changes: until its stamp is
- * another one, whichever process changed it, and inside of a write also by that write. What is asked may depend only
- * on what the stamp covers (`migrations/0004_workspace_stamp.sql`), and the answer is shared: nobody may alter it.
- * An answer of undefined is not kept.
+ * Asks the database once and answers from memory until the cache version changes, whichever process changed it and, inside
+ * a write, also by that write: cached answers are valid for one version. What is asked may depend only on what the version
+ * covers (`migrations/0004_workspace_stamp.sql`). The answer is shared, so nobody may alter it. Undefined is not kept.
  */
-export function remembered<Key extends string[], Answer>(
-  ask: (db: Reading, ...key: Key) => Answer,
-): (db: Reading, ...key: Key) => Answer {
-  const memories = new WeakMap<Reading, { stamp: string; answers: Answers; count: number }>();
+export function cached<Key extends string[], Answer>(
+  ask: (db: Connection, ...key: Key) => Answer,
+): (db: Connection, ...key: Key) => Answer {
+  const memories = new WeakMap<Connection, { version: string; answers: Answers; count: number }>();
 
   return (db, ...key) => {
-    const stamp = db.stamp.now();
+    const version = db.cacheVersion.now();
     let memory = memories.get(db);
-    if (memory?.stamp !== stamp) {
-      memory = { stamp, answers: new Map(), count: 0 };
+    if (memory?.version !== version) {
+      memory = { version, answers: new Map(), count: 0 };
       memories.set(db, memory);
     }
     const { answers } = memory;
@@ -29,12 +28,12 @@ export function remembered<Key extends string[], Answer>(
     for (const part of key) known = (known as Answers | undefined)?.get(part);
     if (known !== undefined) return known as Answer;
     const answer = ask(db, ...key);
-    if (answer !== undefined) keep(memory, key, answer);
+    if (answer !== undefined) keepAnswer(memory, key, answer);
     return answer;
   };
 }
 
-function keep(memory: { answers: Answers; count: number }, key: string[], answer: unknown): void {
+function keepAnswer(memory: { answers: Answers; count: number }, key: string[], answer: unknown): void {
   if (memory.count >= answersMax) {
     memory.answers.clear();
     memory.count = 0;

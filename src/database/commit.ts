@@ -1,7 +1,7 @@
 /** What the calls that share a commit have in common while their transaction is open; each transaction has a new one. */
 export class Commit {
   /** The subscriptions that get new work: after the commit, and only then, the worker is told. */
-  readonly woken = new Set<string>();
+  readonly subscriptionsWithWork = new Set<string>();
   /** Whether an event was stored that is still to be queued: after the commit, and only then, the fan-out is told. */
   hasFanOuts = false;
   /** Whether the call under way has changed anything yet; one that throws before that leaves nothing to undo. */
@@ -9,7 +9,7 @@ export class Commit {
   #lastSteps: Array<() => void> = [];
 
   /** Puts a change off to the end of the transaction, where it is made once for all calls. */
-  atEnd(step: () => void): void {
+  beforeCommit(step: () => void): void {
     this.#lastSteps.push(step);
   }
 

@@ -4,25 +4,25 @@ import type { WebhooksVisibility } from "../config.ts";
 import type { Commit } from "./commit.ts";
 import type { OpenFiles } from "./open-files.ts";
 import type * as schema from "./schema.ts";
-import type { Stamp } from "./cache-version.ts";
+import type { CacheVersion } from "./cache-version.ts";
 import type { TroubleListener } from "./trouble.ts";
 
 /** A connection for queries. What is read is committed, except inside a write, which also sees its own changes. */
-export type Reading = BunSQLiteDatabase<typeof schema> & {
+export type Connection = BunSQLiteDatabase<typeof schema> & {
   /** The driver's own connection, for the statements that every request runs. */
   readonly $client: SqliteFile;
   /** As the connection sees it; see `remembered`. */
-  readonly stamp: Stamp;
+  readonly cacheVersion: CacheVersion;
   /** `WEBHOOKS_VISIBILITY`, as this process was given it; here, because whatever changes a channel queues events. */
   readonly webhooksVisibility: WebhooksVisibility;
 };
 
 /** The connection inside a write. Only `Database.write` hands it out, so a change outside of a write does not compile. */
-export type Writing = Reading & { commit: Commit };
+export type Transaction = Connection & { commit: Commit };
 
 export type Database = {
   /** For queries: never sees an uncommitted row. */
-  read: Reading;
+  read: Connection;
   /**
    * Runs `change` in a transaction and resolves to what it returns once the transaction is on disk. Calls of the same
    * moment share one commit, and one that throws is undone alone: for that, those beside it may be run once more. So
@@ -32,7 +32,7 @@ export type Database = {
    *   `unwritable` when the disk is full or refuses to write, `data_lost` once the files are found to be lost: then nothing
    *   is written any more.
    */
-  write<T>(change: (tx: Writing) => T | Promise<T>): Promise<T>;
+  write<T>(change: (tx: Transaction) => T | Promise<T>): Promise<T>;
   /**
    * Calls `listener` after each commit that gave subscriptions new work, with their ids, or that stored an event which is
    * still to be queued for its subscriptions; whoever asked for the changes is answered before.

@@ -40,7 +40,7 @@ export function countLog(file: SqliteFile): void {
  * brings the log in, and closing what this opens would take SQLite's locks of this process away.
  * @throws DomainError `data_damaged` when they do not belong together.
  */
-export function refuseForeignLog(path: string): void {
+export function requireOwnLog(path: string): void {
   // Who runs on the files may have begun two logs in the middle of a look.
   for (let tries = 3; isForeign(path); tries--) {
     if (tries === 0) throw foreignLog(path);

@@ -18,7 +18,7 @@ export function migrate(
     "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at integer NOT NULL) STRICT",
   );
   const isApplied = file.query<{ name: string }, [string]>("SELECT name FROM migrations WHERE name = ?");
-  refuseNewerData(file, migrations);
+  requireKnownVersion(file, migrations);
 
   const missing = migrations.filter(({ name }) => !isApplied.get(name));
   const isInUse = missing.length > 0 && missing.length < migrations.length;
@@ -39,7 +39,7 @@ export function migrate(
   return applied;
 }
 
-function refuseNewerData(file: SqliteFile, migrations: readonly Migration[]): void {
+function requireKnownVersion(file: SqliteFile, migrations: readonly Migration[]): void {
   const known = new Set(migrations.map(({ name }) => name));
   const unknown = file
     .query<{ name: string }, []>("SELECT name FROM migrations ORDER BY name")

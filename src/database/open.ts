@@ -2,7 +2,7 @@ import { Database as SqliteFile, SQLiteError } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { WebhooksVisibility } from "../config.ts";
-import type { Database, Writing } from "./database.ts";
+import type { Database, Transaction } from "./database.ts";
 import { DomainError } from "../errors.ts";
 import { ChangeLog, logBytesMax } from "./change-log.ts";
 import { Commit } from "./commit.ts";
@@ -10,7 +10,7 @@ import { beginNumbers, countLog } from "./log-number.ts";
 import { migrate } from "./migrate.ts";
 import { type Account, type LogState, OpenFiles } from "./open-files.ts";
 import * as schema from "./schema.ts";
-import { stampOf, stampOncePerTurn } from "./cache-version.ts";
+import { cacheVersionOf, cacheVersionOncePerTurn } from "./cache-version.ts";
 import { Troubles } from "./trouble.ts";
 import { WriteQueue } from "./write.ts";
 
@@ -39,7 +39,7 @@ export function openDatabase(
   try {
     // Before anything that takes a lock: whoever comes second waits instead of failing.
     writer.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    refuseUnsafeSqlite(writer);
+    requireSafeSqlite(writer);
     writer.run("PRAGMA journal_mode = WAL");
     // FULL: a commit returns when it is on disk, so that a 2xx never takes back what it said.
     writer.run("PRAGMA synchronous = FULL");
@@ -64,30 +64,31 @@ export function openDatabase(
   reader.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
   const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const read = Object.assign(drizzle(reader, { schema }), {
-    stamp: stampOncePerTurn(reader),
+    cacheVersion: cacheVersionOncePerTurn(reader),
     webhooksVisibility,
   });
-  const stamp = stampOf(writer);
+  const cacheVersion = cacheVersionOf(writer);
   // Whatever drizzle runs may change the workspace; the statements of `prepared.ts` that go past it do not.
   const logger = {
     logQuery(sql: string) {
       if (/^select\b/i.test(sql)) return;
       tx.commit.hasChanged = true;
-      stamp.forget();
+      cacheVersion.forget();
     },
   };
-  const tx: Writing = Object.assign(drizzle(writer, { schema, logger }), {
-    stamp,
+  const tx: Transaction = Object.assign(drizzle(writer, { schema, logger }), {
+    cacheVersion,
     webhooksVisibility,
     commit: new Commit(),
   });
   const listeners: Array<Parameters<Database["onWork"]>[0]> = [];
   const files = new OpenFiles(path, accountOf(writer, reader));
   const log = new ChangeLog(writer, files);
-  const afterCommit = () => read.stamp.forget();
-  const afterAnswers = ({ woken, hasFanOuts }: Commit) => {
+  const afterCommit = () => read.cacheVersion.forget();
+  const afterAnswers = ({ subscriptionsWithWork, hasFanOuts }: Commit) => {
     try {
-      if (woken.size > 0 || hasFanOuts) for (const listener of listeners) listener(woken, hasFanOuts);
+      if (subscriptionsWithWork.size > 0 || hasFanOuts)
+        for (const listener of listeners) listener(subscriptionsWithWork, hasFanOuts);
     } finally {
       log.tend();
       troubles.committed();
@@ -148,7 +149,7 @@ function accountOf(writer: SqliteFile, reader: SqliteFile): Account {
   };
 }
 
-function refuseUnsafeSqlite(file: SqliteFile): void {
+function requireSafeSqlite(file: SqliteFile): void {
   const found =
     file.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
   if (Bun.semver.order(found, oldestSafeSqlite) >= 0) return;

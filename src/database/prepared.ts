@@ -1,15 +1,15 @@
 import type { Changes, SQLQueryBindings } from "bun:sqlite";
 import { sql } from "drizzle-orm";
-import type { Reading, Writing } from "./database.ts";
+import type { Connection, Transaction } from "./database.ts";
 
 /**
  * A query that is built once for each connection and prepared: about 3 µs a call instead of 50.
  * Returns a function from the connection to the prepared statement.
  */
 export function prepared<Prepared>(
-  build: (connection: Reading) => Prepared,
-): (connection: Reading) => Prepared {
-  const statements = new WeakMap<Reading, Prepared>();
+  build: (connection: Connection) => Prepared,
+): (connection: Connection) => Prepared {
+  const statements = new WeakMap<Connection, Prepared>();
   return (connection) => {
     let statement = statements.get(connection);
     if (statement === undefined) {
@@ -26,12 +26,12 @@ export function query<Row, Parameters extends SQLQueryBindings[]>(text: string) 
 }
 
 /**
- * A change in SQL, for the same. It must not touch anything that the stamp of the workspace covers, which is not asked
+ * A change in SQL, for the same. It must not touch anything that the cache version covers, which is not asked
  * for anew after it.
  */
 export function change<Parameters extends SQLQueryBindings[]>(
   text: string,
-): (tx: Writing, ...parameters: Parameters) => Changes {
+): (tx: Transaction, ...parameters: Parameters) => Changes {
   const statement = prepared(({ $client }) => $client.prepare<unknown, SQLQueryBindings[]>(text));
   return (tx, ...parameters) => {
     tx.commit.hasChanged = true;

@@ -1,10 +1,10 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import { Commit } from "./commit.ts";
-import type { Writing } from "./database.ts";
+import type { Transaction } from "./database.ts";
 import { explainWriteError, isBusy } from "./write-errors.ts";
 
 type Call = {
-  change: (tx: Writing) => unknown;
+  change: (tx: Transaction) => unknown;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 };
@@ -25,7 +25,7 @@ const lockRetryMs = 2;
 export class WriteQueue {
   readonly #file: SqliteFile;
   readonly #statements: ReturnType<typeof prepareStatements>;
-  readonly #tx: Writing;
+  readonly #tx: Transaction;
   readonly #beforeCommit: () => void;
   readonly #afterCommit: () => void;
   readonly #afterAnswers: (commit: Commit) => void;
@@ -39,7 +39,7 @@ export class WriteQueue {
 
   constructor(
     file: SqliteFile,
-    tx: Writing,
+    tx: Transaction,
     options: {
       lockWaitMs: number;
       /** The last that is done in each transaction; where it throws, all of it is undone. */
@@ -63,7 +63,7 @@ export class WriteQueue {
   }
 
   /** See `Database.write`. */
-  write<T>(change: (tx: Writing) => T | Promise<T>): Promise<T> {
+  write<T>(change: (tx: Transaction) => T | Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push({ change, resolve: resolve as (value: unknown) => void, reject });
     if (!this.#isRunning) {
@@ -219,11 +219,11 @@ export class WriteQueue {
   /** Forgets what was true of the transaction so far, but for who is to be told of it. */
   #renew(before?: Commit): void {
     const commit = new Commit();
-    for (const id of before?.woken ?? []) commit.woken.add(id);
+    for (const id of before?.subscriptionsWithWork ?? []) commit.subscriptionsWithWork.add(id);
     commit.hasFanOuts = before?.hasFanOuts ?? false;
     this.#tx.commit = commit;
     // Other processes may have changed the workspace since the last commit; while one is open nobody else can.
-    this.#tx.stamp.forget();
+    this.#tx.cacheVersion.forget();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Reading } from "../database/database.ts";
+import type { Connection } from "../database/database.ts";
 import { selectEvent } from "../outbox/event-store.ts";
 import { notFound } from "../errors.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
@@ -19,7 +19,7 @@ export type AttemptShown = WebhookDelivery & {
 
 /** The subscription's latest attempts, newest first. */
 export async function listLatestAttempts(
-  db: Reading,
+  db: Connection,
   subscriptionId: string,
   limit: number,
 ): Promise<WebhookDelivery[]> {
@@ -31,7 +31,7 @@ export async function listLatestAttempts(
  * asks for what came since: the `place` of the newest one seen.
  */
 export async function listAttempts(
-  db: Reading,
+  db: Connection,
   teamId: string,
   filter: {
     subscriptionId?: string | undefined;
@@ -50,7 +50,7 @@ export async function listAttempts(
 }
 
 /** @throws DomainError `not_found` when the team's log holds no such attempt. */
-export async function showAttempt(db: Reading, teamId: string, id: string): Promise<AttemptShown> {
+export async function showAttempt(db: Connection, teamId: string, id: string): Promise<AttemptShown> {
   const found = await selectAttempt(db, teamId, id.toLowerCase());
   if (!found) throw notFound("delivery");
   const { attempt, subscription } = found;

@@ -16,7 +16,7 @@ export class Hosts<Waiting extends Caller> {
   /** Whether there is no place for another request of the team. */
   isFull({ host, teamId }: Caller): boolean {
     const taken = this.#hosts.get(host);
-    return taken !== undefined && !mayHaveMore(taken.turns.underWay(teamId), taken.underWay);
+    return taken !== undefined && !mayHaveMore(taken.turns.inFlight(teamId), taken.underWay);
   }
 
   /** Takes up a place at the host. */

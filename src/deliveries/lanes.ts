@@ -1,7 +1,7 @@
 import type { Log } from "../log/log.ts";
 import { type Lane, OpenLanes } from "./open-lanes.ts";
 import type { Places } from "./places.ts";
-import type { Pool, UnderWay } from "./pool.ts";
+import type { Pool, InFlight } from "./pool.ts";
 import type { Ended, Job, Queue } from "./queue.ts";
 import { atOnceMax } from "./track-record.ts";
 
@@ -35,7 +35,7 @@ export class Lanes {
   readonly #queue: Queue;
   readonly #log: Log;
   readonly #lanes: OpenLanes;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inFlight = new Set<Promise<void>>();
   #isStopped = false;
 
   constructor(queue: Queue, log: Log, { places, backoffBaseMs }: { places: Places; backoffBaseMs: number }) {
@@ -48,7 +48,7 @@ export class Lanes {
   wake(subscriptionIds: Iterable<string>): void {
     for (const id of subscriptionIds) {
       const lane = this.#lanes.of(id);
-      if (lane) this.#line(lane);
+      if (lane) this.#enqueue(lane);
     }
     this.#serve();
   }
@@ -60,14 +60,14 @@ export class Lanes {
     for (const pool of Object.values(this.#lanes.pools)) pool.stop();
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, waitMs);
-    await Promise.race([Promise.all(this.#underWay), promise]);
+    await Promise.race([Promise.all(this.#inFlight), promise]);
     clearTimeout(timer);
   }
 
   /** Has the lane wait for its turn, where it may have something to do. */
-  #line(lane: Lane): void {
+  #enqueue(lane: Lane): void {
     if (lane.isResting || lane.isWaitingForHost) return;
-    this.#lanes.rouse(lane);
+    this.#lanes.wake(lane);
     if (lane.isInTurn) lane.isWoken = true;
     else lane.turn ??= lane.pool.push(lane);
   }
@@ -148,7 +148,7 @@ export class Lanes {
       if (!lane) break;
       lane.isWaitingForHost = false;
       if (lane.isResting) continue;
-      this.#lanes.rouse(lane);
+      this.#lanes.wake(lane);
       if (!this.#mayHaveMore(lane)) continue;
       if (lane.pool.isNext(lane.teamId)) void this.#turnOf(lane);
       else {
@@ -163,19 +163,19 @@ export class Lanes {
   #turnOf(lane: Lane): Promise<void> | undefined {
     const { teamId, pool, record } = lane;
     const beganAt = performance.now();
-    const attempt: UnderWay<Lane> = { teamId, pool, beganAt };
+    const attempt: InFlight<Lane> = { teamId, pool, beganAt };
     pool.add(attempt);
     if (!lane.hasHostPlace) this.#lanes.hosts.begin(lane);
     lane.hasHostPlace = false;
     const job = record.waitMs(beganAt) === 0 ? lane.ready.shift() : undefined;
     if (!job) return this.#lookFor(lane, attempt);
     this.#begin(lane, job, attempt);
-    this.#line(lane);
+    this.#enqueue(lane);
     return undefined;
   }
 
   /** Looks for something to begin with the attempt's places. */
-  async #lookFor(lane: Lane, attempt: UnderWay<Lane>): Promise<void> {
+  async #lookFor(lane: Lane, attempt: InFlight<Lane>): Promise<void> {
     lane.isInTurn = true;
     const job = await this.#jobOf(lane);
     lane.isInTurn = false;
@@ -183,11 +183,11 @@ export class Lanes {
     lane.isWoken = false;
     if (job && !this.#isStopped) this.#begin(lane, job, attempt);
     else this.#giveBack(lane, attempt);
-    if (job || isWoken) this.#line(lane);
+    if (job || isWoken) this.#enqueue(lane);
     this.#serve();
   }
 
-  #giveBack(lane: Lane, attempt: UnderWay<Lane>): void {
+  #giveBack(lane: Lane, attempt: InFlight<Lane>): void {
     attempt.pool.remove(attempt);
     this.#endAtHost(lane);
   }
@@ -204,7 +204,7 @@ export class Lanes {
       if (waitMs === 0) return lane.ready.shift() ?? (await this.#nextOf(lane));
       this.#sleep(lane, waitMs);
     } catch (error) {
-      this.#rest(lane, error);
+      this.#backOff(lane, error);
     }
     return undefined;
   }
@@ -213,7 +213,7 @@ export class Lanes {
   #paceOf(lane: Lane): number {
     const { record, subscriptionId } = lane;
     const waitMs = record.waitMs(performance.now());
-    if (waitMs === 0 || (this.#queue.standing(subscriptionId)?.failures ?? 0) > 0) return waitMs;
+    if (waitMs === 0 || (this.#queue.deliveryRecord(subscriptionId)?.failures ?? 0) > 0) return waitMs;
     record.forgive();
     // What was fetched ahead may have others before it by now: enabling puts all that waits in order.
     lane.ready = [];
@@ -250,7 +250,7 @@ export class Lanes {
     );
   }
 
-  #rest(lane: Lane, error: unknown, eventSeq?: number): void {
+  #backOff(lane: Lane, error: unknown, eventSeq?: number): void {
     this.#log.error({ err: error, webhook: lane.subscriptionId, event_seq: eventSeq }, "queue.failed");
     this.#pause(lane);
   }
@@ -262,7 +262,7 @@ export class Lanes {
     this.#sleep(lane, faultPauseMs);
   }
 
-  #begin(lane: Lane, { eventSeq, dueAt }: Job, attempt: UnderWay<Lane>): void {
+  #begin(lane: Lane, { eventSeq, dueAt }: Job, attempt: InFlight<Lane>): void {
     const { subscriptionId, record } = lane;
     const number = record.begin(attempt.beganAt);
     lane.inFlight.add(eventSeq);
@@ -270,16 +270,16 @@ export class Lanes {
       .work({ subscriptionId, eventSeq, dueAt }, (hasSucceeded) => record.hear(number, hasSucceeded))
       .then(
         (ended) => this.#note(lane, ended),
-        (error: unknown) => this.#rest(lane, error, eventSeq),
+        (error: unknown) => this.#backOff(lane, error, eventSeq),
       )
       .then(() => {
         lane.inFlight.delete(eventSeq);
-        this.#underWay.delete(work);
-        this.#line(lane);
+        this.#inFlight.delete(work);
+        this.#enqueue(lane);
         this.#giveBack(lane, attempt);
         this.#serve();
       });
-    this.#underWay.add(work);
+    this.#inFlight.add(work);
   }
 
   #note(lane: Lane, ended: Ended | undefined): void {

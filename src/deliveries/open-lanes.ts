@@ -39,13 +39,13 @@ type Shown = Exclude<Ended, { kind: "own_fault" }>;
 export class OpenLanes {
   readonly hosts = new Hosts<Lane>();
   readonly pools: Record<Speed, Pool<Lane>>;
-  readonly #queue: Pick<Queue, "standing">;
+  readonly #queue: Pick<Queue, "deliveryRecord">;
   readonly #backoffBaseMs: number;
   readonly #open = new Map<string, Lane>();
   /** Lanes that have closed, in the order in which they did. */
   readonly #closed = new Map<string, Lane>();
 
-  constructor(queue: Pick<Queue, "standing">, places: Places, backoffBaseMs: number) {
+  constructor(queue: Pick<Queue, "deliveryRecord">, places: Places, backoffBaseMs: number) {
     this.#queue = queue;
     this.#backoffBaseMs = backoffBaseMs;
     this.pools = {
@@ -97,10 +97,10 @@ export class OpenLanes {
   }
 
   /** Has the lane ask for its share. */
-  rouse(lane: Lane): void {
+  wake(lane: Lane): void {
     if (lane.timer !== undefined) clearTimeout(lane.timer);
     lane.timer = undefined;
-    lane.pool.rouse(lane, lane.record.atOnce > 1);
+    lane.pool.wake(lane, lane.record.atOnce > 1);
   }
 
   /** Keeps what an attempt has shown of the receiver. A lane whose receiver has become quick leaves those that hang. */
@@ -119,9 +119,9 @@ export class OpenLanes {
 
   /** A receiver that was doing well before the server started is taken to do so still. */
   #new(subscriptionId: string): Lane | undefined {
-    const standing = this.#queue.standing(subscriptionId);
-    if (!standing) return undefined;
-    const { teamId, url, failures, hasSucceeded } = standing;
+    const record = this.#queue.deliveryRecord(subscriptionId);
+    if (!record) return undefined;
+    const { teamId, url, failures, hasSucceeded } = record;
     const speed = hasSucceeded && failures === 0 ? "quick" : "new";
     return {
       subscriptionId,

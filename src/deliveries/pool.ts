@@ -6,14 +6,14 @@ import { Turns } from "./turns.ts";
 const tenureMs = 100;
 
 /** An attempt under way. */
-export type UnderWay<Lane extends { teamId: string }> = {
+export type InFlight<Lane extends { teamId: string }> = {
   teamId: string;
   /** Whose place it takes up; one that goes on gives back the place that it began in. */
   pool: Pool<Lane>;
   /** By `performance.now()`. */
   beganAt: number;
   /** Its place among those that may give theirs back. */
-  tenure?: Link<UnderWay<Lane>> | undefined;
+  tenure?: Link<InFlight<Lane>> | undefined;
 };
 
 /** The lanes of a team that ask for a share: those with work that wait neither for a time to come nor for their host. */
@@ -32,9 +32,9 @@ export class Pool<Lane extends { teamId: string }> {
   readonly #asking = new Map<string, Asking<Lane>>();
   isServing = false;
   readonly #places: number;
-  #underWay = 0;
+  #inFlight = 0;
   /** In the order in which they began. */
-  readonly #tenures = new Chain<UnderWay<Lane>>();
+  readonly #tenures = new Chain<InFlight<Lane>>();
   #timer: Timer | undefined;
 
   constructor(places: number) {
@@ -63,7 +63,7 @@ export class Pool<Lane extends { teamId: string }> {
 
   /** Whether the team comes next: it may have another place, and no other that waits has fewer. */
   isNext(teamId: string): boolean {
-    const underWay = this.#turns.underWay(teamId);
+    const underWay = this.#turns.inFlight(teamId);
     return this.#mayHaveMore(underWay) && underWay <= (this.#turns.fewest ?? underWay);
   }
 
@@ -71,11 +71,11 @@ export class Pool<Lane extends { teamId: string }> {
    * Whether a lane that has some under way may have more: the second half of the places is for those that have none.
    */
   hasRoomForMore(teamId: string): boolean {
-    return this.#turns.underWay(teamId) < this.#shared(teamId);
+    return this.#turns.inFlight(teamId) < this.#shared(teamId);
   }
 
   /** Has the lane ask for a share: of one place, or of what the wide ones of its team share out among them. */
-  rouse(lane: Lane, isWide: boolean): void {
+  wake(lane: Lane, isWide: boolean): void {
     let asking = this.#asking.get(lane.teamId);
     if (!asking) {
       asking = { awake: new Set(), wide: new Set() };
@@ -104,16 +104,16 @@ export class Pool<Lane extends { teamId: string }> {
   }
 
   /** Gives the attempt a place. */
-  add(attempt: UnderWay<Lane>): void {
+  add(attempt: InFlight<Lane>): void {
     attempt.pool = this;
-    this.#underWay++;
+    this.#inFlight++;
     this.#turns.begin(attempt.teamId);
     attempt.tenure = this.#tenures.push(attempt);
   }
 
   /** Takes its place back. */
-  remove(attempt: UnderWay<Lane>): void {
-    this.#underWay--;
+  remove(attempt: InFlight<Lane>): void {
+    this.#inFlight--;
     this.#turns.end(attempt.teamId);
     if (attempt.tenure) this.#tenures.remove(attempt.tenure);
     attempt.tenure = undefined;
@@ -125,13 +125,13 @@ export class Pool<Lane extends { teamId: string }> {
    * next time. `later` is called when the next attempt is old enough.
    */
   giveUpSlow(slow: Pool<Lane>, now: number, later: () => void): void {
-    let after: Link<UnderWay<Lane>> | undefined;
+    let after: Link<InFlight<Lane>> | undefined;
     for (let link = this.#tenures.first; link && !slow.#isFull; link = after) {
       after = link.after;
       const attempt = link.value;
       const leftMs = attempt.beganAt + tenureMs - now;
       if (leftMs > 0) return this.#wakeIn(leftMs, later);
-      if (!slow.#mayHaveMore(slow.#turns.underWay(attempt.teamId))) continue;
+      if (!slow.#mayHaveMore(slow.#turns.inFlight(attempt.teamId))) continue;
       this.remove(attempt);
       slow.add(attempt);
     }
@@ -143,7 +143,7 @@ export class Pool<Lane extends { teamId: string }> {
   }
 
   get #isFull(): boolean {
-    return this.#underWay >= this.#places;
+    return this.#inFlight >= this.#places;
   }
 
   /** Whether the lane whose turn it is may begin. Where it may not, no other may: their teams have as many or more. */
@@ -153,13 +153,13 @@ export class Pool<Lane extends { teamId: string }> {
   }
 
   #mayHaveMore(underWay: number): boolean {
-    return !this.#isFull && underWay < teamMost(this.#places, this.#underWay - underWay);
+    return !this.#isFull && underWay < teamMost(this.#places, this.#inFlight - underWay);
   }
 
   /** How many of the first half of the places the team may have: what others leave, and no less than each that asks. */
   #shared(teamId: string): number {
     const half = this.#places / 2;
-    const left = teamMost(half, this.#underWay - this.#turns.underWay(teamId));
+    const left = teamMost(half, this.#inFlight - this.#turns.inFlight(teamId));
     return Math.max(left, Math.floor(teamMost(half, 0) / Math.max(1, this.#asking.size)));
   }
 

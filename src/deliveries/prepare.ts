@@ -1,7 +1,7 @@
 import { deliverySignature, standardSignature } from "./signature.ts";
 
 /** What a subscription is told: an event of the queue or of the log, or a ping. */
-export type Notice = { id: string; type: string; envelope: string };
+export type WebhookMessage = { id: string; type: string; envelope: string };
 
 /** A request that is ready to be sent. */
 export type PreparedRequest = { headers: Record<string, string>; body: Uint8Array };
@@ -15,7 +15,7 @@ const encoder = new TextEncoder();
  * The signatures are made for this moment, so that a late retry is as fresh as a first attempt; `secrets` holds the
  * current one first.
  */
-export function prepare(notice: Notice, secrets: string[], now: number): PreparedRequest {
+export function prepare(notice: WebhookMessage, secrets: string[], now: number): PreparedRequest {
   const body = encoder.encode(notice.envelope);
   const seconds = Math.floor(now / 1000);
   return {
@@ -30,7 +30,7 @@ export function prepare(notice: Notice, secrets: string[], now: number): Prepare
 }
 
 /** The headers of an attempt but for those that depend on its moment, which are the signatures and their time. */
-export function plainHeaders({ id, type }: Pick<Notice, "id" | "type">): Record<string, string> {
+export function plainHeaders({ id, type }: Pick<WebhookMessage, "id" | "type">): Record<string, string> {
   return {
     "content-type": "application/json",
     "user-agent": userAgent,

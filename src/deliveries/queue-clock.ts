@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { selectNewestEventTime } from "../outbox/event-store.ts";
 import { selectAhead, updateAhead } from "../outbox/job-store.ts";
 import { selectNewestAttemptTime } from "./store.ts";
@@ -16,7 +16,7 @@ export class QueueClock {
   #offset: number;
 
   /** It begins no earlier than what the workspace has seen happen, since the clock may be set back between two starts. */
-  constructor(db: Reading) {
+  constructor(db: Connection) {
     const seen = Math.max(selectNewestEventTime(db), selectNewestAttemptTime(db));
     this.#offset = Math.max(Date.now() + selectAhead(db), seen) - performance.now();
   }
@@ -29,7 +29,7 @@ export class QueueClock {
   }
 
   /** Keeps how far it is ahead of the machine's clock, in the write that puts a job off by it. */
-  keep(tx: Writing, aheadMs: number): void {
+  keep(tx: Transaction, aheadMs: number): void {
     if (Math.abs(aheadMs - selectAhead(tx)) > stepMs) updateAhead(tx, aheadMs);
   }
 }

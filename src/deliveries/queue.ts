@@ -1,4 +1,4 @@
-import type { Standing } from "../subscriptions/store.ts";
+import type { DeliveryRecord } from "../subscriptions/store.ts";
 
 /** One event for one subscription, under the number of the event. */
 export type Job = { eventSeq: number; dueAt: number };
@@ -18,7 +18,7 @@ export type Queue = {
   /** The subscription's jobs in the order in which they are due, those under way included; none while it is disabled. */
   nextJobs(subscriptionId: string, limit: number): Promise<Job[]>;
   /** What is on record of the subscription; undefined when there is no such subscription. */
-  standing(subscriptionId: string): Standing | undefined;
+  deliveryRecord(subscriptionId: string): DeliveryRecord | undefined;
   /**
    * One attempt at the job, settled. `hear` is to be called as soon as the receiver is known to have taken it or not, and
    * tells whether its failure lengthens the streak. Undefined when there was none: a job that is gone or must not be sent

@@ -1,4 +1,4 @@
-import type { Database, Reading, Writing } from "../database/database.ts";
+import type { Database, Connection, Transaction } from "../database/database.ts";
 import { deleteEvents, selectEventSeqs, selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
 import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import {
@@ -197,7 +197,7 @@ export class Retention {
   }
 
   /** Writes until a write finds less than a whole step to do; returns how many rows that came to. */
-  async #repeat(step: (tx: Writing) => Promise<number>): Promise<number> {
+  async #repeat(step: (tx: Transaction) => Promise<number>): Promise<number> {
     let total = 0;
     for (let rows = rowsPerStep; rows === rowsPerStep && !this.#throttle.isStopped;) {
       rows = await this.#throttle.step(() => this.#database.write(step));
@@ -208,7 +208,7 @@ export class Retention {
 }
 
 /** Those of the events that no attempt refers to. */
-async function unlogged(db: Reading, events: number[]): Promise<number[]> {
+async function unlogged(db: Connection, events: number[]): Promise<number[]> {
   if (events.length === 0) return [];
   const logged = new Set(await selectLoggedEvents(db, events));
   return events.filter((seq) => !logged.has(seq));

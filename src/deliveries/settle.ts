@@ -1,4 +1,4 @@
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { deleteJob, type QueuedJob, selectAttemptsMade, updateJob } from "../outbox/job-store.ts";
 import { disable } from "../subscriptions/status.ts";
 import { updateOnFailure, updateOnSuccess } from "../subscriptions/store.ts";
@@ -36,7 +36,7 @@ export type Ending = {
  * the job. A job that somebody dropped meanwhile stays dropped (specification part 6, rules 1 and 2).
  */
 export function settle(
-  tx: Writing,
+  tx: Transaction,
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
@@ -52,7 +52,7 @@ export function settle(
 }
 
 async function settleFailure(
-  tx: Writing,
+  tx: Transaction,
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,

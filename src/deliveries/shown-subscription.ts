@@ -1,4 +1,4 @@
-import type { Reading } from "../database/database.ts";
+import type { Connection } from "../database/database.ts";
 import { subscriptionResource } from "../subscriptions/resource.ts";
 import type { WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
 import { getSubscription } from "../subscriptions/subscriptions.ts";
@@ -12,7 +12,7 @@ const attemptsShown = 20;
  * @throws DomainError `not_found`.
  */
 export async function showSubscription(
-  db: Reading,
+  db: Connection,
   teamId: string,
   id: string,
 ): Promise<WebhookSubscription & { deliveries: WebhookDelivery[] }> {

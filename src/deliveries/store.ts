@@ -1,19 +1,19 @@
 import { and, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { change, prepared, query } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
 
 export type AttemptRow = typeof attempts.$inferSelect;
 
-const insert = change(
+const insertStatement = change(
   `INSERT INTO attempts (id, subscription_id, event_seq, event_id, event_type, succeeded, is_replay, response_status,
      response_start, error, duration_ms, created_at)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 );
 
 /** Adds an attempt to the delivery log. */
-export function insertAttempt(tx: Writing, row: Omit<AttemptRow, "seq">): void {
-  insert(
+export function insertAttempt(tx: Transaction, row: Omit<AttemptRow, "seq">): void {
+  insertStatement(
     tx,
     row.id,
     row.subscriptionId,
@@ -30,7 +30,7 @@ export function insertAttempt(tx: Writing, row: Omit<AttemptRow, "seq">): void {
   );
 }
 
-const latest = prepared((db) =>
+const latestStatement = prepared((db) =>
   db
     .select()
     .from(attempts)
@@ -42,16 +42,16 @@ const latest = prepared((db) =>
 
 /** The subscription's latest attempts, newest first. */
 export async function selectLatestAttempts(
-  db: Reading,
+  db: Connection,
   subscriptionId: string,
   limit: number,
 ): Promise<AttemptRow[]> {
-  return await latest(db).execute({ subscriptionId, limit });
+  return await latestStatement(db).execute({ subscriptionId, limit });
 }
 
 /** The team's attempts after the given place in the log, newest first, for one subscription or all that live. */
 export async function selectAttempts(
-  db: Reading,
+  db: Connection,
   teamId: string,
   filter: {
     subscriptionId?: string | undefined;
@@ -78,7 +78,7 @@ export async function selectAttempts(
 }
 
 /** The attempt and its subscription, where that belongs to the team. */
-export async function selectAttempt(db: Reading, teamId: string, id: string) {
+export async function selectAttempt(db: Connection, teamId: string, id: string) {
   const [row] = await db
     .select({ attempt: attempts, subscription: subscriptions })
     .from(attempts)
@@ -87,15 +87,15 @@ export async function selectAttempt(db: Reading, teamId: string, id: string) {
   return row;
 }
 
-const newestTime = query<{ at: number | null }, []>("SELECT max(created_at) AS at FROM attempts");
+const newestTimeStatement = query<{ at: number | null }, []>("SELECT max(created_at) AS at FROM attempts");
 
 /** The latest time that an attempt was logged with, in milliseconds since 1970; 0 where there is none. */
-export function selectNewestAttemptTime(db: Reading): number {
-  return newestTime(db).get()?.at ?? 0;
+export function selectNewestAttemptTime(db: Connection): number {
+  return newestTimeStatement(db).get()?.at ?? 0;
 }
 
 /** Deletes at most `limit` attempts from before the time; how many it did. */
-export async function deleteAttemptsBefore(tx: Writing, before: number, limit: number): Promise<number> {
+export async function deleteAttemptsBefore(tx: Transaction, before: number, limit: number): Promise<number> {
   const doomed = tx
     .select({ seq: attempts.seq })
     .from(attempts)
@@ -109,7 +109,7 @@ export async function deleteAttemptsBefore(tx: Writing, before: number, limit: n
 }
 
 /** Which of the events an attempt in the log still tells of. */
-export async function selectLoggedEvents(db: Reading, eventSeqs: number[]): Promise<Array<number | null>> {
+export async function selectLoggedEvents(db: Connection, eventSeqs: number[]): Promise<Array<number | null>> {
   const rows = await db
     .selectDistinct({ eventSeq: attempts.eventSeq })
     .from(attempts)

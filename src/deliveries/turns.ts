@@ -29,7 +29,7 @@ export class Turns<Waiting extends { teamId: string }> {
   }
 
   /** How many the team has under way. */
-  underWay(teamId: string): number {
+  inFlight(teamId: string): number {
     return this.#teams.get(teamId)?.underWay ?? 0;
   }
 

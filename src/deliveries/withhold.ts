@@ -1,4 +1,4 @@
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { deleteJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
 import { selectDestination } from "../subscriptions/store.ts";
@@ -10,7 +10,7 @@ const jobsPerWrite = 200;
  * Drops what is due for the subscription and what its creator may not see now: no attempt is logged, and the streak stays
  * as it is. Looks at the next 200 jobs and returns how many it dropped; none while the subscription is disabled.
  */
-export async function withhold(tx: Writing, subscriptionId: string, now: number): Promise<number> {
+export async function withhold(tx: Transaction, subscriptionId: string, now: number): Promise<number> {
   if (selectDestination(tx, subscriptionId) === null) return 0;
   const next = await selectNextJobs(tx, subscriptionId, jobsPerWrite);
   const hidden = next.filter(({ dueAt, eventSeq }) => {

@@ -7,7 +7,7 @@ import { signingSecrets } from "../subscriptions/secrets.ts";
 import {
   type Destination,
   selectDestination,
-  selectStanding,
+  selectDeliveryRecord,
   selectSubscriptionIdsWithWork,
 } from "../subscriptions/store.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
@@ -66,7 +66,7 @@ export class Worker {
         now: () => this.#clock.now(),
         rest: (ms) => Bun.sleep(ms),
         nextJobs,
-        standing: (subscriptionId) => selectStanding(this.#database.read, subscriptionId),
+        deliveryRecord: (subscriptionId) => selectDeliveryRecord(this.#database.read, subscriptionId),
         work: (job, hear) => this.#work(job, hear),
       },
       this.#log,

@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { timestamp } from "../timestamp.ts";
 import { deleteEmoji, insertEmoji, selectEmoji } from "./store.ts";
@@ -21,7 +21,7 @@ const imageBeginnings = [/^\x89PNG/, /^GIF8/, /^\xff\xd8\xff/, /^RIFF[^]{4}WEBP/
  * @throws DomainError `invalid` on `name` (its shape, or taken) or `image` (its type, or over 256 KiB).
  */
 export async function addEmoji(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   input: { name: string; image?: Uint8Array | undefined },
   actor: string,
@@ -49,7 +49,7 @@ export async function addEmoji(
  * @throws DomainError `not_found`.
  */
 export async function removeEmoji(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   reference: string,
   actor: string,
@@ -62,7 +62,7 @@ export async function removeEmoji(
 }
 
 /** The team's own emoji by name. */
-export async function listEmoji(db: Reading, teamId: string): Promise<CustomEmoji[]> {
+export async function listEmoji(db: Connection, teamId: string): Promise<CustomEmoji[]> {
   return (await selectEmoji(db, teamId)).map(({ name, createdAt }) => ({
     name,
     created_at: timestamp(createdAt),

@@ -1,11 +1,11 @@
 import { and, asc, eq } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { customEmoji } from "../database/schema.ts";
 
 type CustomEmojiRow = typeof customEmoji.$inferSelect;
 
 /** Adds the emoji unless its name is taken in the team; whether it did. */
-export async function insertEmoji(tx: Writing, row: CustomEmojiRow): Promise<boolean> {
+export async function insertEmoji(tx: Transaction, row: CustomEmojiRow): Promise<boolean> {
   const added = await tx
     .insert(customEmoji)
     .values(row)
@@ -16,7 +16,7 @@ export async function insertEmoji(tx: Writing, row: CustomEmojiRow): Promise<boo
 
 /** Removes the emoji; the row as it was, or undefined when there was none. */
 export async function deleteEmoji(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   name: string,
 ): Promise<CustomEmojiRow | undefined> {
@@ -27,7 +27,7 @@ export async function deleteEmoji(
   return row;
 }
 
-export async function hasEmoji(db: Reading, teamId: string, name: string): Promise<boolean> {
+export async function hasEmoji(db: Connection, teamId: string, name: string): Promise<boolean> {
   const rows = await db
     .select({ name: customEmoji.name })
     .from(customEmoji)
@@ -36,7 +36,7 @@ export async function hasEmoji(db: Reading, teamId: string, name: string): Promi
 }
 
 export async function selectEmoji(
-  db: Reading,
+  db: Connection,
   teamId: string,
 ): Promise<Array<{ name: string; createdAt: number }>> {
   return await db

@@ -5,7 +5,7 @@ import type { Subject } from "../subject.ts";
 import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
 import { jsonOf, readBytes, unreadEncoding } from "./json-body.ts";
-import { type RateLimit, spend } from "./rate-limit.ts";
+import { type RateLimit, enforceRateLimit } from "./rate-limit.ts";
 import type { WrongCredentials } from "./wrong-credentials.ts";
 
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
@@ -41,7 +41,7 @@ export function authentication(database: Database, rateLimit: RateLimit, wrongCr
         if (!grant) throw wrongCredentials.refusal(request, unauthenticated());
         const { subject } = grant;
 
-        spend(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
+        enforceRateLimit(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
         if (!grant.scopes.has(scope)) {
           throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
         }

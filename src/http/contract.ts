@@ -47,20 +47,20 @@ const ValidationErrorBody = Type.Object({
 const error = contract("Error", ErrorBody);
 
 /** A refusal that means something else at one route than everywhere, with the message that it comes with. */
-export function refusedBecause(description: string, message: string) {
+export function errorResponseBecause(description: string, message: string) {
   return { ...contract("Error", ErrorBody, description), example: { message } };
 }
 
 const validationError = contract("ValidationError", ValidationErrorBody);
 
 /** What every route may answer besides its success (specification part 7, and faults of ours). */
-export const refusals = { 401: error, 403: error, 404: error, 429: error, 500: error, 503: error };
+export const errorResponses = { 401: error, 403: error, 404: error, 429: error, 500: error, 503: error };
 
 /** The same for a route that takes a parameter which can be wrong: not an id, for those only miss. */
-export const refusalsOfParameter = { ...refusals, 422: validationError };
+export const errorResponsesOfParameter = { ...errorResponses, 422: validationError };
 
 /** The same for a route that takes a body. */
-export const refusalsOfInput = { ...refusalsOfParameter, 413: error, 415: error };
+export const errorResponsesOfInput = { ...errorResponsesOfParameter, 413: error, 415: error };
 
 /** The schema inside `{data: …}`, as every answer with a body has it. */
 export function dataOf<S extends TSchema>(schema: S) {

@@ -3,7 +3,7 @@ import { DomainError } from "../errors.ts";
 const windowMs = 60_000;
 
 /** Where a key stands in its window of 60 seconds. */
-export type Standing = {
+export type RateLimitStatus = {
   isAllowed: boolean;
   /** Whether this is the first in its window that is not allowed. */
   isFirstRefusal: boolean;
@@ -44,7 +44,7 @@ export class RateLimit {
   }
 
   /** Counts a request of the key. One over the limit is refused and does not lengthen the wait. */
-  take(key: string): Standing {
+  take(key: string): RateLimitStatus {
     const now = this.#now();
     this.#sweep(now);
     const counted = this.#windows.size < this.#keysMax || this.#windows.has(key) ? key : others;
@@ -88,7 +88,7 @@ function steadyNow(): number {
  * Counts a request of the key and says in the answer's headers where it stands.
  * @throws DomainError `rate_limited` with `Retry-After`; `who` is the one that is limited, for the message.
  */
-export function spend(
+export function enforceRateLimit(
   rateLimit: RateLimit,
   key: string,
   who: string,
@@ -97,18 +97,18 @@ export function spend(
   const standing = rateLimit.take(key);
   Object.assign(headers, headersOf(standing));
   if (!standing.isAllowed)
-    throw rateLimited(standing, `${who} may make ${standing.limit} requests a minute.`);
+    throw rateLimitError(standing, `${who} may make ${standing.limit} requests a minute.`);
 }
 
 /** The refusal of a request over a limit, which says where it stands and when to try again. */
-export function rateLimited(standing: Standing, why: string): DomainError {
+export function rateLimitError(standing: RateLimitStatus, why: string): DomainError {
   const { retryAfterSeconds } = standing;
   return new DomainError("rate_limited", `${why} Try again in ${retryAfterSeconds} s.`, {
     headers: { ...headersOf(standing), "retry-after": String(retryAfterSeconds) },
   });
 }
 
-function headersOf({ limit, remaining, resetsAt }: Standing): Record<string, string> {
+function headersOf({ limit, remaining, resetsAt }: RateLimitStatus): Record<string, string> {
   return {
     "x-ratelimit-limit": String(limit),
     "x-ratelimit-remaining": String(remaining),

@@ -1,9 +1,9 @@
 import type { DescriptorReserve } from "../system/descriptors.ts";
 import type { Log } from "../log/log.ts";
 import { noteOriginal } from "./client-address.ts";
-import type { DirectAnswer } from "./fast-path.ts";
+import type { FastPath } from "./fast-path.ts";
 import { Listener } from "./listener.ts";
-import { faultMessage, faultOf, noteFault, refusalBody } from "./error-responses.ts";
+import { internalErrorMessage, internalErrorOf, noteInternalError, errorBody } from "./error-responses.ts";
 import { type FoundRoute, routeTable } from "./route-table.ts";
 
 /** What answers requests, with the routes that it knows. */
@@ -11,7 +11,7 @@ export type Application = {
   fetch: (request: Request) => Response | Promise<Response>;
   routes: ReadonlyArray<{ method: string; path: string }>;
   /** Of some of them a shorter way to the same answer, by method and path. */
-  direct?: ReadonlyMap<string, DirectAnswer>;
+  direct?: ReadonlyMap<string, FastPath>;
   /** The path that another one stands for, where a part of the application allows for that. */
   meant?: (path: string) => string | undefined;
   /** Refuses what gets to no route, where the address belongs to a part with a form of its own. */
@@ -39,7 +39,7 @@ export function startServer(
   reserve: DescriptorReserve,
 ): Listener {
   const findRoute = routeTable(application.routes);
-  const ways = waysOf(application, log);
+  const ways = endpointsOf(application, log);
   const pathOf = makePathOf();
 
   async function answer(request: Request): Promise<Response> {
@@ -73,7 +73,7 @@ export function startServer(
     const routeLog = way?.log ?? log.child({ method: request.method, route });
     // 501 says what we do not offer, and is nothing that went wrong.
     if (response.status < 500 || response.status === 501) routeLog.info(line, "request.handled");
-    else routeLog.error({ ...line, err: faultOf(request) }, "request.failed");
+    else routeLog.error({ ...line, err: internalErrorOf(request) }, "request.failed");
     return response;
   }
 
@@ -84,7 +84,7 @@ export function startServer(
   ): Promise<Response> {
     const refusal = (status: number, message: string, headers: Record<string, string> = {}): Response =>
       application.refuse?.(path ?? "", status, message, headers) ??
-      Response.json(refusalBody(message), { status, headers });
+      Response.json(errorBody(message), { status, headers });
     // HTTP/1.0 without a host, a host that is none, the target of a proxy request, a fragment: nothing to build on.
     if (path === undefined) return refusal(400, "The request's address or Host is not valid.");
     // The framework's own router is looser: it takes an address with a slash at its end, which is what `…/..` leaves
@@ -101,11 +101,11 @@ export function startServer(
     if (handled !== request) noteOriginal(handled, request);
     try {
       const response = await application.fetch(handled);
-      if (handled !== request) noteFault(request, faultOf(handled));
+      if (handled !== request) noteInternalError(request, internalErrorOf(handled));
       return response;
     } catch (error) {
-      noteFault(request, error);
-      return refusal(500, faultMessage);
+      noteInternalError(request, error);
+      return refusal(500, internalErrorMessage);
     }
   }
 
@@ -128,14 +128,14 @@ export function startServer(
 }
 
 /** What the requests of a route with a method share: their log, where that is written out once, and a shorter way. */
-type Way = { log: Log; direct: DirectAnswer | undefined };
+type Endpoint = { log: Log; direct: FastPath | undefined };
 
 /** The ways by path and method, as they are registered. */
-function waysOf({ routes, direct }: Application, log: Log): Map<string, Map<string, Way>> {
-  const ways = new Map<string, Map<string, Way>>();
+function endpointsOf({ routes, direct }: Application, log: Log): Map<string, Map<string, Endpoint>> {
+  const ways = new Map<string, Map<string, Endpoint>>();
   for (const { method, path } of routes) {
     const way = { log: log.child({ method, route: path }), direct: direct?.get(`${method} ${path}`) };
-    ways.set(path, (ways.get(path) ?? new Map<string, Way>()).set(method, way));
+    ways.set(path, (ways.get(path) ?? new Map<string, Endpoint>()).set(method, way));
   }
   return ways;
 }

@@ -1,7 +1,7 @@
 import type { DomainError } from "../errors.ts";
 import type { Log } from "../log/log.ts";
 import { networkOf } from "./client-address.ts";
-import { RateLimit, rateLimited } from "./rate-limit.ts";
+import { RateLimit, rateLimitError } from "./rate-limit.ts";
 
 /** How many wrong credentials from one address are looked at as such in a minute. */
 const wrongMax = 600;
@@ -36,7 +36,7 @@ export class WrongCredentials {
       const reason = `There were more than ${wrongMax} wrong credentials in a minute. Right ones are taken all the same.`;
       this.#log.warn({ address, reason }, "credentials.limited");
     }
-    return rateLimited(
+    return rateLimitError(
       standing,
       `There were more than ${wrongMax} wrong credentials from this address in a minute.`,
     );

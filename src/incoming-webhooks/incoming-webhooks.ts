@@ -1,7 +1,7 @@
 import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import { refuseArchived } from "../channels/visibility.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import { requireUnarchived } from "../channels/visibility.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../channels/member-store.ts";
 import { checkName } from "../input/name.ts";
@@ -37,14 +37,14 @@ export type IncomingWebhook = {
  *   has one for the channel; `invalid` on `name`; `key_missing` when a signing secret cannot be kept.
  */
 export async function createIncomingWebhook(
-  tx: Writing,
+  tx: Transaction,
   vault: Vault,
   { bot, channel }: { bot: UserRow; channel: ChannelRow },
   input: { name: string; signed: boolean },
   actor: string,
 ): Promise<IncomingWebhook & { token: string; secret: string | null }> {
   if (bot.type !== "bot" || bot.deactivatedAt !== null) throw forbidden(`${bot.name} is not an active bot.`);
-  refuseArchived(channel);
+  requireUnarchived(channel);
   if (!isMember(tx, channel.id, bot.id)) {
     throw forbidden(
       `The bot ${bot.name} is not in ${channel.name}: parley channels add-member ${channel.slug} ${bot.id}`,
@@ -77,7 +77,7 @@ export async function createIncomingWebhook(
 }
 
 /** The team's incoming webhooks that are not revoked, newest first. */
-export async function listIncomingWebhooks(db: Reading, teamId: string): Promise<IncomingWebhook[]> {
+export async function listIncomingWebhooks(db: Connection, teamId: string): Promise<IncomingWebhook[]> {
   const rows = await selectIncomingWebhooks(db, teamId);
   return rows.map(({ webhook, bot, channel }) => webhookResource(webhook, bot, channel));
 }
@@ -88,7 +88,7 @@ export async function listIncomingWebhooks(db: Reading, teamId: string): Promise
  * @throws DomainError `not_found`.
  */
 export async function revokeIncomingWebhook(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   id: string,
   actor: string,
@@ -101,7 +101,7 @@ export async function revokeIncomingWebhook(
 
 /** Revokes every address of the bot for good, or with `channelId` the one that posts there. */
 export async function revokeWebhooksOfBot(
-  tx: Writing,
+  tx: Transaction,
   botId: string,
   actor: string,
   channelId?: string,
@@ -117,7 +117,7 @@ export async function revokeWebhooksOfBot(
  * @throws DomainError `not_found`; `key_missing`.
  */
 export async function rotateIncomingSecret(
-  tx: Writing,
+  tx: Transaction,
   vault: Vault,
   teamId: string,
   id: string,
@@ -132,7 +132,7 @@ export async function rotateIncomingSecret(
   return { ...webhookResource({ ...webhook, ...signed }, bot, channel), secret };
 }
 
-async function getIncomingWebhook(db: Reading, teamId: string, id: string) {
+async function getIncomingWebhook(db: Connection, teamId: string, id: string) {
   const [found] = await selectIncomingWebhooks(db, teamId, id.toLowerCase());
   if (!found) throw notFound("incoming webhook");
   return found;
@@ -150,7 +150,7 @@ function webhookResource(row: IncomingWebhookRow, bot: UserRow, channel: Channel
 }
 
 async function recordWebhook(
-  tx: Writing,
+  tx: Transaction,
   row: IncomingWebhookRow,
   action: string,
   actor: string,

@@ -1,6 +1,6 @@
-import { refuseArchived } from "../channels/visibility.ts";
-import type { Database, Reading } from "../database/database.ts";
-import { remembered } from "../database/cached.ts";
+import { requireUnarchived } from "../channels/visibility.ts";
+import type { Database, Connection } from "../database/database.ts";
+import { cached } from "../database/cached.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../channels/member-store.ts";
 import { appendMessage } from "../messages/append.ts";
@@ -11,7 +11,7 @@ import { isValidSignature } from "./signature.ts";
 import { isSigned, selectLiveWebhook } from "./store.ts";
 
 /** The webhook of the address with this hash; undefined when there is none, it was revoked, or its bot is gone. */
-export const findLiveWebhook = remembered((db, hash: string) => {
+export const findLiveWebhook = cached((db, hash: string) => {
   const found = selectLiveWebhook(db, hash);
   return found && { ...found, isMember: isMember(db, found.channel.id, found.bot.id) };
 });
@@ -22,7 +22,7 @@ export type LiveWebhook = NonNullable<ReturnType<typeof findLiveWebhook>>;
  * The same where there was one a moment ago.
  * @throws DomainError `not_found`.
  */
-export function getLiveWebhook(db: Reading, hash: string): LiveWebhook {
+export function getLiveWebhook(db: Connection, hash: string): LiveWebhook {
   const found = findLiveWebhook(db, hash);
   if (!found) throw noWebhook();
   return found;
@@ -73,7 +73,7 @@ export async function postIncoming(database: Database, hash: string, payload: un
   return await database.write((tx) => {
     const { webhook, bot, channel, isMember } = getLiveWebhook(tx, hash);
     if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
-    refuseArchived(channel);
+    requireUnarchived(channel);
     const { text, username, iconUrl } = checkPayload(payload);
     return appendMessage(tx, channel, bot, {
       type: "standard",

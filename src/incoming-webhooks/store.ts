@@ -1,6 +1,6 @@
 import { and, desc, eq, isNotNull, isNull, like, or } from "drizzle-orm";
 import { channelColumns } from "../channels/store.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { channels, incomingWebhooks, users } from "../database/schema.ts";
 import { isSignedHash, signedHashOf, signedPrefix } from "./address-hash.ts";
@@ -13,7 +13,7 @@ export function isSigned({ tokenHash, secret }: IncomingWebhookRow): boolean {
 }
 
 /** Adds the webhook unless its bot has a live one for the channel; whether it did. */
-export async function insertIncomingWebhook(tx: Writing, row: IncomingWebhookRow): Promise<boolean> {
+export async function insertIncomingWebhook(tx: Transaction, row: IncomingWebhookRow): Promise<boolean> {
   const added = await tx
     .insert(incomingWebhooks)
     .values(row)
@@ -22,7 +22,7 @@ export async function insertIncomingWebhook(tx: Writing, row: IncomingWebhookRow
   return added.length > 0;
 }
 
-const byTokenHash = prepared((db) =>
+const byTokenHashStatement = prepared((db) =>
   db
     .select({ webhook: incomingWebhooks, bot: users, channel: channelColumns })
     .from(incomingWebhooks)
@@ -42,12 +42,12 @@ const byTokenHash = prepared((db) =>
 );
 
 /** The live webhook of the token with this hash, with its bot and channel; signed or not, which are stored differently. */
-export function selectLiveWebhook(db: Reading, hash: string) {
-  return byTokenHash(db).get({ hash, signedHash: signedHashOf(hash) });
+export function selectLiveWebhook(db: Connection, hash: string) {
+  return byTokenHashStatement(db).get({ hash, signedHash: signedHashOf(hash) });
 }
 
 /** The team's live webhooks with their bots and channels, newest first; with `id` that one only. */
-export async function selectIncomingWebhooks(db: Reading, teamId: string, id?: string) {
+export async function selectIncomingWebhooks(db: Connection, teamId: string, id?: string) {
   return await db
     .select({ webhook: incomingWebhooks, bot: users, channel: channelColumns })
     .from(incomingWebhooks)
@@ -65,7 +65,7 @@ export async function selectIncomingWebhooks(db: Reading, teamId: string, id?: s
 
 /** The sealed secret of every live webhook that takes signed requests only; null where somebody has taken it away. */
 export async function selectWebhookSecrets(
-  db: Reading,
+  db: Connection,
 ): Promise<Array<{ id: string; secret: Uint8Array | null }>> {
   const isSigned = like(incomingWebhooks.tokenHash, `${signedPrefix}%`);
   return await db
@@ -75,7 +75,7 @@ export async function selectWebhookSecrets(
 }
 
 export async function updateIncomingWebhook(
-  tx: Writing,
+  tx: Transaction,
   id: string,
   change: Pick<Partial<IncomingWebhookRow>, "revokedAt" | "secret" | "tokenHash">,
 ): Promise<void> {
@@ -84,7 +84,7 @@ export async function updateIncomingWebhook(
 
 /** Revokes every webhook of the bot, or the one for one channel only; the rows as they now are. */
 export async function revokeWebhookRowsOfBot(
-  tx: Writing,
+  tx: Transaction,
   botId: string,
   at: number,
   channelId?: string,

@@ -30,7 +30,7 @@ const lineEnd = 10;
  * reader takes it within a second; only a process that is killed, or crashes below JavaScript, takes the lines of its
  * last turn with it.
  */
-export class GatheredLines {
+export class LineBuffer {
   readonly #descriptor: number;
   /** How much to write at once; Infinity where a write waits for nobody. */
   readonly #pieceLength: number;

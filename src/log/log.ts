@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino } from "pino";
-import { GatheredLines } from "./line-buffer.ts";
+import { LineBuffer } from "./line-buffer.ts";
 import { RepeatedFailures } from "./repeated-failures.ts";
 
 export type Log = Logger;
@@ -9,7 +9,7 @@ const messageLengthMax = 1_000;
 const stackLengthMax = 4_000;
 const causesMax = 3;
 
-const standardError = new GatheredLines(2);
+const standardError = new LineBuffer(2);
 
 /**
  * The log: one JSON line per operation on standard error, with everything known about it. It never holds a secret, so

@@ -1,8 +1,8 @@
 import type { MemberEvent } from "./schemas.ts";
 import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import { getManagedChannel, refuseArchived, type SeenChannel } from "../channels/visibility.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import { getManagedChannel, requireUnarchived, type SeenChannel } from "../channels/visibility.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { emit } from "../outbox/emit.ts";
 import { addNotice } from "../messages/notices.ts";
@@ -21,13 +21,13 @@ const checkMemberInput = checkOf(MemberInput);
  * The channel's active members, ordered by name.
  * @throws DomainError `not_found` when the subject neither sees nor manages the channel.
  */
-export async function listMembers(db: Reading, subject: Subject, channelId: string): Promise<User[]> {
+export async function listMembers(db: Connection, subject: Subject, channelId: string): Promise<User[]> {
   const { channel } = getManagedChannel(db, subject, channelId);
   return await listMembersOf(db, channel);
 }
 
 /** The active members of a channel that the caller may look into, ordered by name. */
-export async function listMembersOf(db: Reading, channel: ChannelRow): Promise<User[]> {
+export async function listMembersOf(db: Connection, channel: ChannelRow): Promise<User[]> {
   return (await selectMembers(db, channel.id)).sort(byName).map(userResource);
 }
 
@@ -38,7 +38,7 @@ export async function listMembersOf(db: Reading, channel: ChannelRow): Promise<U
  *   `invalid` on `user_id` for nobody of the team, somebody deactivated or a member already.
  */
 export async function addMember(
-  tx: Writing,
+  tx: Transaction,
   subject: Subject,
   channelId: string,
   input: unknown,
@@ -58,7 +58,7 @@ export async function addMember(
  * @throws DomainError `not_found`, also when the user is not in the channel; `forbidden` as `addMember`.
  */
 export async function removeMember(
-  tx: Writing,
+  tx: Transaction,
   subject: Subject,
   channelId: string,
   userId: string,
@@ -75,12 +75,12 @@ export async function removeMember(
  * @throws DomainError `forbidden` for an archived channel or a direct message; `invalid` for a member.
  */
 export async function joinChannel(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   user: UserRow,
   actor: string,
 ): Promise<User> {
-  refuseFixedMembers(channel);
+  requireOpenMembership(channel);
   if (user.deactivatedAt !== null) throw invalid({ user_id: [`${user.name} is deactivated.`] });
   if (!(await insertMember(tx, channel.id, user.id, Date.now()))) {
     throw invalid({ user_id: [`${user.name} is a member of ${channel.name} already.`] });
@@ -97,12 +97,12 @@ export async function joinChannel(
  * @throws DomainError `forbidden` for an archived channel or a direct message; `not_found` for no member.
  */
 export async function leaveChannel(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   user: UserRow,
   actor: string,
 ): Promise<User> {
-  refuseFixedMembers(channel);
+  requireOpenMembership(channel);
   if (!isMember(tx, channel.id, user.id)) throw notFound("member of the channel");
   await deleteMember(tx, channel.id, user.id);
   await addNotice(tx, channel, user, "member_left");
@@ -116,16 +116,16 @@ function requireManaging(subject: Subject, { channel, isMember }: SeenChannel): 
     throw forbidden("Members are added and removed in private channels only.");
   if (!isMember && !isTeamAdmin(subject))
     throw forbidden("Only members of the channel and team admins may do this.");
-  refuseArchived(channel);
+  requireUnarchived(channel);
 }
 
-function refuseFixedMembers(channel: ChannelRow): void {
+function requireOpenMembership(channel: ChannelRow): void {
   if (channel.isDirect) throw forbidden("The members of a direct message do not change.");
-  refuseArchived(channel);
+  requireUnarchived(channel);
 }
 
 async function recordMember(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   user: UserRow,
   action: string,

@@ -1,6 +1,6 @@
 import type { MessageEvent } from "./schemas.ts";
 import { type ChannelRow, takePosition } from "../channels/store.ts";
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { emit } from "../outbox/emit.ts";
 import { messageResource } from "./resource.ts";
 import type { Message } from "./schemas.ts";
@@ -22,7 +22,7 @@ export type Draft = Pick<MessageRow, "type" | "body"> &
   >;
 
 /** Puts a message at the end of the channel, at the next position, whoever it comes from. The rules are the caller's. */
-export function appendMessage(tx: Writing, channel: ChannelRow, author: Author, draft: Draft): Message {
+export function appendMessage(tx: Transaction, channel: ChannelRow, author: Author, draft: Draft): Message {
   const row: MessageRow = {
     id: Bun.randomUUIDv7(),
     channelId: channel.id,

@@ -1,6 +1,6 @@
 import type { MessageEvent } from "./schemas.ts";
 import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { emit } from "../outbox/emit.ts";
 import type { Subject } from "../subject.ts";
@@ -21,7 +21,7 @@ const checkMessageInput = checkOf(MessageInput);
 const checkEdit = checkOf(MessageEdit);
 
 /** @throws DomainError `not_found` when the subject cannot see the channel or the message is not in it. */
-export function getMessage(db: Reading, subject: Subject, channelId: string, messageId: string): Message {
+export function getMessage(db: Connection, subject: Subject, channelId: string, messageId: string): Message {
   const { channel } = getSeenChannel(db, subject, channelId);
   const { message, author } = getMessageIn(db, channel.id, messageId);
   return messageResource(message, author);
@@ -33,7 +33,7 @@ export function getMessage(db: Reading, subject: Subject, channelId: string, mes
  * @throws DomainError `not_found`; `forbidden` when the subject has not joined or the channel is archived; `invalid`
  *   on a field, `reply_to_id` and `thread_root_id` also for a target that cannot be replied to.
  */
-export function postMessage(tx: Writing, subject: Subject, channelId: string, input: unknown): Message {
+export function postMessage(tx: Transaction, subject: Subject, channelId: string, input: unknown): Message {
   const seen = getSeenChannel(tx, subject, channelId);
   requireWritable(seen);
   const draft = checkMessageInput(input);
@@ -82,7 +82,7 @@ export function postMessage(tx: Writing, subject: Subject, channelId: string, in
  *   the subject may not write; `invalid` on `body`.
  */
 export async function editMessage(
-  tx: Writing,
+  tx: Transaction,
   subject: Subject,
   channelId: string,
   messageId: string,
@@ -106,7 +106,7 @@ export async function editMessage(
  * @throws DomainError `not_found`; `forbidden` as `editMessage`.
  */
 export async function deleteMessage(
-  tx: Writing,
+  tx: Transaction,
   subject: Subject,
   channelId: string,
   messageId: string,
@@ -122,7 +122,7 @@ export async function deleteMessage(
 }
 
 /** @throws DomainError `not_found` when the channel holds no message of this id. */
-export function getMessageIn(db: Reading, channelId: string, messageId: string): AuthoredMessage {
+export function getMessageIn(db: Connection, channelId: string, messageId: string): AuthoredMessage {
   const found = isUuid(messageId) ? selectMessage(db, channelId, messageId.toLowerCase()) : undefined;
   if (!found) throw notFound("message");
   return found;
@@ -134,7 +134,7 @@ function requireOwn(subject: Subject, { message }: AuthoredMessage): void {
 }
 
 /** What the id points to; `unfit` when it is no live standard message of the channel. */
-function findTarget(tx: Writing, channelId: string, id: string) {
+function findTarget(tx: Transaction, channelId: string, id: string) {
   const found = selectMessage(tx, channelId, id.toLowerCase());
   if (!found || found.message.type !== "standard" || found.message.deletedAt !== null) return "unfit";
   return found.message;

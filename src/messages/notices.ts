@@ -1,11 +1,11 @@
 import type { ChannelRow } from "../channels/store.ts";
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { appendMessage } from "./append.ts";
 import type { Author } from "./store.ts";
 
 /** Writes the system notice that a user has come or gone: authored by that user, without a body. */
 export async function addNotice(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   user: Author,
   type: "member_joined" | "member_left",

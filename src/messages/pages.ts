@@ -1,6 +1,6 @@
 import { selectLastPosition } from "../channels/store.ts";
 import { getSeenChannel } from "../channels/visibility.ts";
-import type { Reading } from "../database/database.ts";
+import type { Connection } from "../database/database.ts";
 import type { Subject } from "../subject.ts";
 import { checkOf } from "../input/validation.ts";
 import { messageResource } from "./resource.ts";
@@ -15,7 +15,7 @@ const checkQuery = checkOf(MessagesQuery);
  * @throws DomainError `not_found`; `invalid` on `page`.
  */
 export async function listMessages(
-  db: Reading,
+  db: Connection,
   subject: Subject,
   channelId: string,
   query: unknown,

@@ -1,5 +1,5 @@
 import { and, eq } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { change, parameterOfJoin, prepared, query } from "../database/prepared.ts";
 import { messages, users } from "../database/schema.ts";
 
@@ -9,14 +9,14 @@ export type AuthoredMessage = { message: MessageRow; author: Author };
 
 const author = { id: users.id, name: users.name, type: users.type };
 
-const insert = change(
+const insertStatement = change(
   `INSERT INTO messages (id, channel_id, position, author_id, type, body, username, icon_url, incoming_webhook_id,
      client_uuid, reply_to_id, thread_root_id, sent_to_channel, reactions, created_at, edited_at, deleted_at)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 );
 
-export function insertMessage(tx: Writing, row: MessageRow): void {
-  insert(
+export function insertMessage(tx: Transaction, row: MessageRow): void {
+  insertStatement(
     tx,
     row.id,
     row.channelId,
@@ -38,10 +38,10 @@ export function insertMessage(tx: Writing, row: MessageRow): void {
   );
 }
 
-const selectAuthored = (db: Reading) =>
+const selectAuthored = (db: Connection) =>
   db.select({ message: messages, author }).from(messages).innerJoin(users, eq(users.id, messages.authorId));
 
-const byId = prepared((db) =>
+const byIdStatement = prepared((db) =>
   selectAuthored(db)
     .where(
       and(
@@ -52,11 +52,11 @@ const byId = prepared((db) =>
     .prepare(),
 );
 
-export function selectMessage(db: Reading, channelId: string, id: string): AuthoredMessage | undefined {
-  return byId(db).get({ channelId, id });
+export function selectMessage(db: Connection, channelId: string, id: string): AuthoredMessage | undefined {
+  return byIdStatement(db).get({ channelId, id });
 }
 
-const byClientUuid = prepared((db) =>
+const byClientUuidStatement = prepared((db) =>
   selectAuthored(db)
     .where(
       and(
@@ -69,15 +69,15 @@ const byClientUuid = prepared((db) =>
 );
 
 export function selectMessageByClientUuid(
-  db: Reading,
+  db: Connection,
   key: { channelId: string; authorId: string; clientUuid: string },
 ): AuthoredMessage | undefined {
-  return byClientUuid(db).get(key);
+  return byClientUuidStatement(db).get(key);
 }
 
 // The most rows that any request reads. To a bare parameter SQLite would fit the plan anew at each call (see
 // `parameterOfJoin`).
-const range = query<RangeRow, [string, number, number]>(
+const rangeStatement = query<RangeRow, [string, number, number]>(
   `SELECT m.id, m.channel_id AS channelId, m.position, m.author_id AS authorId, m.type, m.body, m.username,
      m.icon_url AS iconUrl, m.incoming_webhook_id AS incomingWebhookId, m.client_uuid AS clientUuid,
      m.reply_to_id AS replyToId, m.thread_root_id AS threadRootId, m.sent_to_channel AS sentToChannel, m.reactions,
@@ -97,12 +97,12 @@ type RangeRow = Omit<MessageRow, "sentToChannel"> & {
 
 /** The messages at the positions from `oldest` to `newest`, newest first. */
 export function selectMessageRange(
-  db: Reading,
+  db: Connection,
   channelId: string,
   oldest: number,
   newest: number,
 ): AuthoredMessage[] {
-  return range(db)
+  return rangeStatement(db)
     .all(channelId, oldest, newest)
     .map(({ authorName, authorType, ...row }) => ({
       message: { ...row, sentToChannel: row.sentToChannel === 1 },
@@ -110,15 +110,15 @@ export function selectMessageRange(
     }));
 }
 
-export async function updateBody(tx: Writing, id: string, body: string, editedAt: number): Promise<void> {
+export async function updateBody(tx: Transaction, id: string, body: string, editedAt: number): Promise<void> {
   await tx.update(messages).set({ body, editedAt }).where(eq(messages.id, id));
 }
 
 /** Blanks the message; it stays at its position. */
-export async function updateToTombstone(tx: Writing, id: string, deletedAt: number): Promise<void> {
+export async function updateToTombstone(tx: Transaction, id: string, deletedAt: number): Promise<void> {
   await tx.update(messages).set({ body: "", reactions: "[]", deletedAt }).where(eq(messages.id, id));
 }
 
-export async function updateReactions(tx: Writing, id: string, reactions: string): Promise<void> {
+export async function updateReactions(tx: Transaction, id: string, reactions: string): Promise<void> {
   await tx.update(messages).set({ reactions }).where(eq(messages.id, id));
 }

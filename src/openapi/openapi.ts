@@ -2,7 +2,7 @@ import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
 import { apiRoutes } from "../api/api.ts";
 import { ingestRoutes } from "../api/incoming-webhooks.ts";
-import { contextOfNothing } from "./stub-context.ts";
+import { stubContext } from "./stub-context.ts";
 import { formKey, schemaKey } from "../http/contract.ts";
 import type {
   MediaType,
@@ -16,7 +16,7 @@ import type {
 import { complaints, examples } from "./examples.ts";
 import { info, securitySchemes, tags } from "./info.ts";
 import { pathParameters } from "./parameters.ts";
-import { answer, headers, refusal, refusalComponents, refusalOfInput } from "./responses.ts";
+import { ownResponse, headers, errorReference, errorComponents, inputErrorResponse } from "./responses.ts";
 import { finishedSchema } from "./schemas.ts";
 import { deliveries } from "./webhooks.ts";
 
@@ -60,13 +60,13 @@ export async function openApiDocument(serverUrl = "/"): Promise<OpenApiDocument>
       schemas: Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
       parameters: pathParameters,
       headers,
-      responses: refusalComponents(),
+      responses: errorComponents(),
     },
   };
 }
 
 async function describedPaths(): Promise<PluginDocument["paths"]> {
-  const context = contextOfNothing();
+  const context = stubContext();
   const described = new Elysia()
     .use(swagger({ path: "/page", specPath: "/document" }))
     .use(apiRoutes(context))
@@ -114,9 +114,9 @@ function finishedResponse(
   schemas: Map<string, Schema>,
 ): Response | Reference {
   const body = schema && mediaType(schema, schemas, example);
-  if (status === 422) return refusalOfInput(field, complaint);
-  const shared = description === undefined ? refusal(status) : undefined;
-  return shared ?? answer(status, description, body);
+  if (status === 422) return inputErrorResponse(field, complaint);
+  const shared = description === undefined ? errorReference(status) : undefined;
+  return shared ?? ownResponse(status, description, body);
 }
 
 function referenceToPathParameter(operationId: string, name: string): Reference {

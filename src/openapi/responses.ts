@@ -44,10 +44,10 @@ const successes: Readonly<Record<number, string>> = {
   204: "Done. There is no body.",
 };
 
-type Refusal = { name: string; description: string; message: string; headers: readonly string[] };
+type ErrorResponse = { name: string; description: string; message: string; headers: readonly string[] };
 
 /** The refusals whose body is an Error, by status: the name of their component, and what they say. */
-const refusals: Readonly<Record<number, Refusal>> = {
+const errorResponses: Readonly<Record<number, ErrorResponse>> = {
   401: {
     name: "Unauthenticated",
     description: "The token is missing, malformed, expired or revoked.",
@@ -102,9 +102,9 @@ const refusals: Readonly<Record<number, Refusal>> = {
 };
 
 /** The components that `refusal` refers to. */
-export function refusalComponents(): Record<string, Response> {
+export function errorComponents(): Record<string, Response> {
   return Object.fromEntries(
-    Object.values(refusals).map(({ name, description, message, headers }) => [
+    Object.values(errorResponses).map(({ name, description, message, headers }) => [
       name,
       response(
         description,
@@ -116,13 +116,13 @@ export function refusalComponents(): Record<string, Response> {
 }
 
 /** The refusal of that status as every route has it, or undefined where its body is not an Error. */
-export function refusal(status: number): Reference | undefined {
-  const found = refusals[status];
+export function errorReference(status: number): Reference | undefined {
+  const found = errorResponses[status];
   return found && { $ref: `#/components/responses/${found.name}` };
 }
 
 /** The refusal of input, with an example that complains about the field. */
-export function refusalOfInput(field: string, message: string): Response {
+export function inputErrorResponse(field: string, message: string): Response {
   return response("The input is not valid; `errors` says what is wrong with each field.", {
     schema: { $ref: "#/components/schemas/ValidationError" },
     example: { message, errors: { [field]: [message] } },
@@ -130,7 +130,7 @@ export function refusalOfInput(field: string, message: string): Response {
 }
 
 /** An answer of a route's own. Without a description it says what its status says. */
-export function answer(status: number, description = successes[status], body?: MediaType): Response {
+export function ownResponse(status: number, description = successes[status], body?: MediaType): Response {
   if (description === undefined) throw new Error(`openapi-responses.ts does not say what ${status} means.`);
   return response(description, body);
 }

@@ -2,7 +2,7 @@ import type { ApiContext } from "../api/api.ts";
 import { authentication } from "../http/authentication.ts";
 
 /** What routes are built from when they are only described: there is nothing behind them, and no database is opened. */
-export function contextOfNothing(): ApiContext {
+export function stubContext(): ApiContext {
   return {
     database: absent(),
     vault: absent(),

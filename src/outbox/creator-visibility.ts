@@ -1,6 +1,6 @@
 import { canSeeChannel } from "../channels/visibility.ts";
-import type { Reading } from "../database/database.ts";
-import { remembered } from "../database/cached.ts";
+import type { Connection } from "../database/database.ts";
+import { cached } from "../database/cached.ts";
 import { selectActor } from "../users/store.ts";
 import { selectCreator } from "./event-store.ts";
 
@@ -14,7 +14,7 @@ import { selectCreator } from "./event-store.ts";
 const stranger = { id: "", type: "human" } as const;
 
 /** Who looks for the subscriptions of this creator: a user, everybody who may work on the data folder, or nobody. */
-const eyesOf = remembered((db, teamId: string, createdBy: string) => {
+const eyesOf = cached((db, teamId: string, createdBy: string) => {
   if (createdBy === "") return { ...stranger, teamId, deactivatedAt: null };
   if (createdBy.startsWith("cli:")) return "all";
   return selectActor(db, teamId, createdBy) ?? "none";
@@ -27,7 +27,7 @@ const eyesOf = remembered((db, teamId: string, createdBy: string) => {
  * deactivated later did.
  */
 export function isForCreator(
-  db: Reading,
+  db: Connection,
   { teamId, createdBy }: { teamId: string; createdBy: string | null },
   channelId: string,
   at = Infinity,
@@ -41,7 +41,7 @@ export function isForCreator(
 
 /** Those of the subscriptions that may be told of what happens in the channel now, or happened in it `at` that time. */
 export function onlySeeing(
-  db: Reading,
+  db: Connection,
   subscriptionIds: readonly string[],
   channelId: string,
   at?: number,
@@ -51,13 +51,13 @@ export function onlySeeing(
 }
 
 /** Whether the event, which was queued or sent before, must not be sent to the subscription now. */
-export function isWithheld(db: Reading, subscriptionId: string, envelope: string): boolean {
+export function isWithheld(db: Connection, subscriptionId: string, envelope: string): boolean {
   if (db.webhooksVisibility === "workspace") return false;
   const { data } = JSON.parse(envelope) as { data: { channel_id: string } };
   return !sees(db, subscriptionId, data.channel_id);
 }
 
-function sees(db: Reading, subscriptionId: string, channelId: string, at?: number): boolean {
+function sees(db: Connection, subscriptionId: string, channelId: string, at?: number): boolean {
   const creator = selectCreator(db, subscriptionId);
   return creator !== undefined && isForCreator(db, creator, channelId, at);
 }

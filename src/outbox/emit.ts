@@ -1,10 +1,10 @@
 import type { ChannelRow } from "../channels/store.ts";
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { beginFanOut, hasFanOuts } from "./fan-outs.ts";
 import { queueEvent } from "./queue-event.ts";
 import { onlySeeing } from "./creator-visibility.ts";
 import type { WebhookEvent } from "../event-types.ts";
-import { insertEvent, queuedWithEventMax, selectWantingSubscriptions } from "./event-store.ts";
+import { insertEvent, queuedWithEventMax, selectMatchingSubscriptions } from "./event-store.ts";
 
 /** What happened, as the `type` and the `data` of the envelope. Each domain says what its own events hold. */
 export type DomainEvent = { type: WebhookEvent; data: object };
@@ -15,8 +15,8 @@ export type DomainEvent = { type: WebhookEvent; data: object };
  * earlier events of the team are still being queued, a fan-out is begun in their place, which queues it after the commit.
  * What nobody wants is not kept. One event has one id, for every subscription, retry and replay (specification part 6).
  */
-export function emit<Event extends DomainEvent>(tx: Writing, channel: ChannelRow, event: Event): void {
-  const wanting = selectWantingSubscriptions(tx, channel.teamId, event.type, channel.id);
+export function emit<Event extends DomainEvent>(tx: Transaction, channel: ChannelRow, event: Event): void {
+  const wanting = selectMatchingSubscriptions(tx, channel.teamId, event.type, channel.id);
   const isForMany = wanting.length > queuedWithEventMax;
   // Of many only the first are known here; who of them may see the channel is asked when their turn comes.
   const wanted = isForMany ? wanting : onlySeeing(tx, wanting, channel.id);

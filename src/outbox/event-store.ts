@@ -1,14 +1,14 @@
 import { and, asc, eq, gt, inArray, lte, max, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { change, prepared, query } from "../database/prepared.ts";
-import { remembered } from "../database/cached.ts";
+import { cached } from "../database/cached.ts";
 import { events, subscriptionFilters, subscriptions } from "../database/schema.ts";
 import { envelopeOf } from "./envelope.ts";
 
 /** An event that more subscriptions want is queued for them after its own commit. */
 export const queuedWithEventMax = 100;
 
-const wanting = prepared((db) =>
+const wantingStatement = prepared((db) =>
   db
     .select({ id: subscriptionFilters.subscriptionId })
     .from(subscriptionFilters)
@@ -28,23 +28,23 @@ const wanting = prepared((db) =>
  * The subscriptions that want events of the type in the channel, disabled ones too: what they miss waits for them. Of more
  * than `queuedWithEventMax` only one more than that.
  */
-export const selectWantingSubscriptions = remembered(
+export const selectMatchingSubscriptions = cached(
   (db, teamId: string, type: string, channelId: string): readonly string[] =>
-    wanting(db)
+    wantingStatement(db)
       .all({ teamId, type, channelId })
       .map(({ id }) => id),
 );
 
-const insert = change<[string, string, string, number]>(
+const insertStatement = change<[string, string, string, number]>(
   "INSERT INTO events (id, type, data, created_at) VALUES (?, ?, ?, ?)",
 );
 
 /** Stores the event and returns its number. */
-export function insertEvent(tx: Writing, row: Omit<typeof events.$inferSelect, "seq">): number {
-  return Number(insert(tx, row.id, row.type, row.data, row.createdAt).lastInsertRowid);
+export function insertEvent(tx: Transaction, row: Omit<typeof events.$inferSelect, "seq">): number {
+  return Number(insertStatement(tx, row.id, row.type, row.data, row.createdAt).lastInsertRowid);
 }
 
-const bySeq = prepared((db) =>
+const bySeqStatement = prepared((db) =>
   db
     .select({ id: events.id, type: events.type, data: events.data, createdAt: events.createdAt })
     .from(events)
@@ -53,14 +53,14 @@ const bySeq = prepared((db) =>
 );
 
 /** The event's type and the envelope as it is sent, or undefined when retention has taken it. No number, no event. */
-export async function selectEvent(db: Reading, seq: number | null) {
-  const [row] = await bySeq(db).execute({ seq });
+export async function selectEvent(db: Connection, seq: number | null) {
+  const [row] = await bySeqStatement(db).execute({ seq });
   return row && { type: row.type, envelope: envelopeOf(row) };
 }
 
 /** The numbers of the events after the given one, up to `last` where it is given, in their order. */
 export async function selectEventSeqs(
-  db: Reading,
+  db: Connection,
   { after, last, limit }: { after: number; last?: number; limit: number },
 ): Promise<number[]> {
   const rows = await db
@@ -73,34 +73,34 @@ export async function selectEventSeqs(
 }
 
 /** The number of the newest event, 0 where there is none. */
-export async function selectLastEventSeq(db: Reading): Promise<number> {
+export async function selectLastEventSeq(db: Connection): Promise<number> {
   const [row] = await db.select({ seq: max(events.seq) }).from(events);
   return row?.seq ?? 0;
 }
 
-const newest = query<{ at: number | null }, []>(
+const newestStatement = query<{ at: number | null }, []>(
   "SELECT max(created_at) AS at FROM (SELECT created_at FROM events ORDER BY seq DESC LIMIT 1000)",
 );
 
 /** The latest time of the thousand newest events, in milliseconds since 1970; 0 where there is none. */
-export function selectNewestEventTime(db: Reading): number {
-  return newest(db).get()?.at ?? 0;
+export function selectNewestEventTime(db: Connection): number {
+  return newestStatement(db).get()?.at ?? 0;
 }
 
-const timeBySeq = query<{ createdAt: number }, [number]>(
+const timeBySeqStatement = query<{ createdAt: number }, [number]>(
   "SELECT created_at AS createdAt FROM events WHERE seq = ?",
 );
 
 /** When the event happened, in milliseconds since 1970; null when it is gone. */
-export function selectEventTime(db: Reading, seq: number): number | null {
-  return timeBySeq(db).get(seq)?.createdAt ?? null;
+export function selectEventTime(db: Connection, seq: number): number | null {
+  return timeBySeqStatement(db).get(seq)?.createdAt ?? null;
 }
 
-export async function deleteEvents(tx: Writing, seqs: number[]): Promise<void> {
+export async function deleteEvents(tx: Transaction, seqs: number[]): Promise<void> {
   await tx.delete(events).where(inArray(events.seq, seqs));
 }
 
-const made = prepared((db) =>
+const madeStatement = prepared((db) =>
   db
     .select({ teamId: subscriptions.teamId, createdBy: subscriptions.createdBy })
     .from(subscriptions)
@@ -109,4 +109,4 @@ const made = prepared((db) =>
 );
 
 /** The subscription's team and who made it; undefined when there is none. */
-export const selectCreator = remembered((db, id: string) => made(db).get({ id }));
+export const selectCreator = cached((db, id: string) => madeStatement(db).get({ id }));

@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { change, query } from "../database/prepared.ts";
 import type { Waiting } from "./job-store.ts";
 
@@ -19,30 +19,30 @@ export type FanOut = {
 /** What a fan-out is known by. */
 export type FanOutKey = Pick<FanOut, "teamId" | "eventSeq">;
 
-const insert = change<[string, number, string]>(
+const insertStatement = change<[string, number, string]>(
   "INSERT INTO fan_outs (team_id, event_seq, channel_id) VALUES (?, ?, ?)",
 );
 
 export function insertFanOut(
-  tx: Writing,
+  tx: Transaction,
   { teamId, eventSeq, channelId }: Pick<FanOut, "teamId" | "eventSeq" | "channelId">,
 ): void {
-  insert(tx, teamId, eventSeq, channelId);
+  insertStatement(tx, teamId, eventSeq, channelId);
 }
 
 // Every id comes after the empty text: so the first row is looked up, and the table not gone through.
-const anyLeft = query<object, []>("SELECT 1 FROM fan_outs WHERE team_id > '' LIMIT 1");
+const anyLeftStatement = query<object, []>("SELECT 1 FROM fan_outs WHERE team_id > '' LIMIT 1");
 
 /** Whether there is any, of whichever team. */
-export function selectIsAnyLeft(db: Reading): boolean {
-  return anyLeft(db).get() !== null;
+export function selectIsAnyLeft(db: Connection): boolean {
+  return anyLeftStatement(db).get() !== null;
 }
 
-const left = query<object, [string]>("SELECT 1 FROM fan_outs WHERE team_id = ? LIMIT 1");
+const leftStatement = query<object, [string]>("SELECT 1 FROM fan_outs WHERE team_id = ? LIMIT 1");
 
 /** Whether the team has any. */
-export function selectIsLeft(db: Reading, teamId: string): boolean {
-  return left(db).get(teamId) !== null;
+export function selectIsLeft(db: Connection, teamId: string): boolean {
+  return leftStatement(db).get(teamId) !== null;
 }
 
 const earliest = (condition: string) =>
@@ -52,21 +52,21 @@ const earliest = (condition: string) =>
    FROM fan_outs JOIN events ON events.seq = fan_outs.event_seq
    WHERE ${condition} ORDER BY fan_outs.team_id, fan_outs.event_seq LIMIT 1`;
 
-const ofTeam = query<FanOut, [string]>(earliest("fan_outs.team_id = cast(? AS text)"));
+const ofTeamStatement = query<FanOut, [string]>(earliest("fan_outs.team_id = cast(? AS text)"));
 
 /** The earliest of the team. */
-export function selectFanOut(db: Reading, teamId: string): FanOut | undefined {
-  return ofTeam(db).get(teamId) ?? undefined;
+export function selectFanOut(db: Connection, teamId: string): FanOut | undefined {
+  return ofTeamStatement(db).get(teamId) ?? undefined;
 }
 
-const next = query<FanOut, [string]>(earliest("fan_outs.team_id > cast(? AS text)"));
+const nextStatement = query<FanOut, [string]>(earliest("fan_outs.team_id > cast(? AS text)"));
 
 /** The earliest of the team that comes next after the given one, and after the last of them of the first again. */
-export function selectNextFanOut(db: Reading, afterTeam: string): FanOut | undefined {
-  return next(db).get(afterTeam) ?? next(db).get("") ?? undefined;
+export function selectNextFanOut(db: Connection, afterTeam: string): FanOut | undefined {
+  return nextStatement(db).get(afterTeam) ?? nextStatement(db).get("") ?? undefined;
 }
 
-const filtering = query<{ id: string }, [string, string, string, string, number, number]>(
+const filteringStatement = query<{ id: string }, [string, string, string, string, number, number]>(
   `SELECT subscription_id AS id FROM subscription_filters
    WHERE team_id = ? AND event_type = ? AND channel_id = ? AND subscription_id > ? AND after_event < ?
    ORDER BY subscription_id LIMIT ?`,
@@ -74,33 +74,33 @@ const filtering = query<{ id: string }, [string, string, string, string, number,
 
 /** The subscriptions that come next, at most `limit`: of those that were there when the event happened, and still are. */
 export function selectFiltering(
-  db: Reading,
+  db: Connection,
   { teamId, type, afterChannel, afterSubscription, eventSeq }: FanOut,
   limit: number,
 ): string[] {
-  const rows = filtering(db).all(teamId, type, afterChannel, afterSubscription, eventSeq, limit);
+  const rows = filteringStatement(db).all(teamId, type, afterChannel, afterSubscription, eventSeq, limit);
   return rows.map(({ id }) => id);
 }
 
-const move = change<[string, string, string, number]>(
+const moveStatement = change<[string, string, string, number]>(
   "UPDATE fan_outs SET after_channel = ?, after_subscription = ? WHERE team_id = ? AND event_seq = ?",
 );
 
 /** Keeps how far it has come. */
 export function updateFanOut(
-  tx: Writing,
+  tx: Transaction,
   { teamId, eventSeq, afterChannel, afterSubscription }: FanOut,
 ): void {
-  move(tx, afterChannel, afterSubscription, teamId, eventSeq);
+  moveStatement(tx, afterChannel, afterSubscription, teamId, eventSeq);
 }
 
-const finish = change<[string, number]>("DELETE FROM fan_outs WHERE team_id = ? AND event_seq = ?");
+const finishStatement = change<[string, number]>("DELETE FROM fan_outs WHERE team_id = ? AND event_seq = ?");
 
-export function deleteFanOut(tx: Writing, { teamId, eventSeq }: FanOutKey): void {
-  finish(tx, teamId, eventSeq);
+export function deleteFanOut(tx: Transaction, { teamId, eventSeq }: FanOutKey): void {
+  finishStatement(tx, teamId, eventSeq);
 }
 
-const page = query<FanOutKey, [string, number, number]>(
+const pageStatement = query<FanOutKey, [string, number, number]>(
   `SELECT team_id AS teamId, event_seq AS eventSeq FROM fan_outs WHERE (team_id, event_seq) > (?, ?)
    ORDER BY team_id, event_seq LIMIT ?`,
 );
@@ -109,11 +109,11 @@ const page = query<FanOutKey, [string, number, number]>(
 export const beforeFanOuts: FanOutKey = { teamId: "", eventSeq: 0 };
 
 /** Those after the given place, at most `limit`. */
-export function selectFanOutsAfter(db: Reading, after: FanOutKey, limit: number): FanOutKey[] {
-  return page(db).all(after.teamId, after.eventSeq, limit);
+export function selectFanOutsAfter(db: Connection, after: FanOutKey, limit: number): FanOutKey[] {
+  return pageStatement(db).all(after.teamId, after.eventSeq, limit);
 }
 
-const stillToQueue = query<Waiting, [string, string]>(
+const stillToQueueStatement = query<Waiting, [string, string]>(
   `SELECT count(*) AS count, coalesce(min(fan_outs.event_seq), 0) AS oldest
    FROM fan_outs JOIN events ON events.seq = fan_outs.event_seq
    JOIN subscription_filters AS filters ON filters.team_id = fan_outs.team_id AND filters.event_type = events.type
@@ -123,6 +123,6 @@ const stillToQueue = query<Waiting, [string, string]>(
 );
 
 /** What is still to be queued for the subscription of the team. Goes through all of the team's. */
-export function selectStillToQueue(db: Reading, teamId: string, subscriptionId: string): Waiting {
-  return stillToQueue(db).get(teamId, subscriptionId) ?? { count: 0, oldest: 0 };
+export function selectStillToQueue(db: Connection, teamId: string, subscriptionId: string): Waiting {
+  return stillToQueueStatement(db).get(teamId, subscriptionId) ?? { count: 0, oldest: 0 };
 }

@@ -1,5 +1,5 @@
 import type { Commit } from "../database/commit.ts";
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { queueEvent } from "./queue-event.ts";
 import { onlySeeing } from "./creator-visibility.ts";
 import {
@@ -20,14 +20,17 @@ const jobsPerWrite = 25;
 const isAnyLeft = new WeakMap<Commit, boolean>();
 
 /** Leaves the event to be queued for its subscriptions after the commit (`deliveries/fan-out-loop.ts`). */
-export function beginFanOut(tx: Writing, fanOut: Pick<FanOut, "teamId" | "channelId" | "eventSeq">): void {
+export function beginFanOut(
+  tx: Transaction,
+  fanOut: Pick<FanOut, "teamId" | "channelId" | "eventSeq">,
+): void {
   insertFanOut(tx, fanOut);
   isAnyLeft.set(tx.commit, true);
   tx.commit.hasFanOuts = true;
 }
 
 /** Whether events of the team are still being queued. */
-export function hasFanOuts(tx: Writing, teamId: string): boolean {
+export function hasFanOuts(tx: Transaction, teamId: string): boolean {
   let isAny = isAnyLeft.get(tx.commit);
   if (isAny === undefined) {
     isAny = selectIsAnyLeft(tx);
@@ -40,7 +43,7 @@ export function hasFanOuts(tx: Writing, teamId: string): boolean {
  * Queues the team's earliest events for the next of their subscriptions, `limit` at most: as many events as that takes,
  * so that those that few want are through as fast as they happen.
  */
-export function continueFanOuts(tx: Writing, teamId: string, limit = jobsPerWrite): void {
+export function continueFanOuts(tx: Transaction, teamId: string, limit = jobsPerWrite): void {
   for (let left = limit; left > 0;) {
     const fanOut = selectFanOut(tx, teamId);
     if (!fanOut) return;
@@ -54,7 +57,7 @@ export function continueFanOuts(tx: Writing, teamId: string, limit = jobsPerWrit
  * any moment leaves nobody out, and queues nothing twice. Those that were made after the event do not get it, nor those
  * that are deleted by now. Returns how many subscriptions it has come past.
  */
-function continueFanOut(tx: Writing, fanOut: FanOut, limit: number): number {
+function continueFanOut(tx: Transaction, fanOut: FanOut, limit: number): number {
   // One more than are queued tells whether there are more.
   const next = selectFiltering(tx, fanOut, limit + 1);
   const ids = next.slice(0, limit);

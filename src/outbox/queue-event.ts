@@ -1,4 +1,4 @@
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { enqueue } from "./job-store.ts";
 
 /**
@@ -6,12 +6,12 @@ import { enqueue } from "./job-store.ts";
  * told. `happenedAt` is milliseconds since 1970.
  */
 export function queueEvent(
-  tx: Writing,
+  tx: Transaction,
   { eventSeq, happenedAt }: { eventSeq: number; happenedAt: number },
   subscriptionIds: readonly string[],
 ): void {
   for (const subscriptionId of subscriptionIds) {
     enqueue(tx, { subscriptionId, dueAt: happenedAt, eventSeq });
-    tx.commit.woken.add(subscriptionId);
+    tx.commit.subscriptionsWithWork.add(subscriptionId);
   }
 }

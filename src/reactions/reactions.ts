@@ -1,7 +1,7 @@
 import type { ReactionEvent } from "./schemas.ts";
 import type { ChannelRow } from "../channels/store.ts";
 import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { shortcodeName } from "../emoji/emoji.ts";
 import { hasEmoji } from "../emoji/store.ts";
 import { canonicalEmoji } from "../emoji/unicode.ts";
@@ -28,7 +28,7 @@ export const emojiOfMessageMax = 50;
  *   one emoji or an emoji of the team, for one more than a message may have, and for a message that takes no reactions.
  */
 export async function addReaction(
-  tx: Writing,
+  tx: Transaction,
   subject: Subject,
   channelId: string,
   messageId: string,
@@ -58,7 +58,7 @@ export async function addReaction(
  * @throws DomainError `not_found`; `forbidden` where the subject may not write.
  */
 export async function removeReaction(
-  tx: Writing,
+  tx: Transaction,
   subject: Subject,
   channelId: string,
   messageId: string,
@@ -76,7 +76,7 @@ export async function removeReaction(
 
 /** The message and its channel, which the subject may write in. */
 function getPlace(
-  db: Reading,
+  db: Connection,
   subject: Subject,
   channelId: string,
   messageId: string,
@@ -87,7 +87,7 @@ function getPlace(
   return { channel: seen.channel, message };
 }
 
-async function findEmoji(db: Reading, teamId: string, text: string): Promise<string | undefined> {
+async function findEmoji(db: Connection, teamId: string, text: string): Promise<string | undefined> {
   const name = shortcodeName(text);
   if (name === undefined) return canonicalEmoji(text);
   return (await hasEmoji(db, teamId, name)) ? text : undefined;

@@ -1,11 +1,11 @@
 import { and, eq } from "drizzle-orm";
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { reactions } from "../database/schema.ts";
 
 type Reaction = { messageId: string; emoji: string; userId: string };
 
 /** Adds the reaction unless it is there; whether it did. */
-export async function insertReaction(tx: Writing, reaction: Reaction, at: number): Promise<boolean> {
+export async function insertReaction(tx: Transaction, reaction: Reaction, at: number): Promise<boolean> {
   const added = await tx
     .insert(reactions)
     .values({ ...reaction, createdAt: at })
@@ -15,7 +15,10 @@ export async function insertReaction(tx: Writing, reaction: Reaction, at: number
 }
 
 /** Removes the reaction; whether it was there. */
-export async function deleteReaction(tx: Writing, { messageId, emoji, userId }: Reaction): Promise<boolean> {
+export async function deleteReaction(
+  tx: Transaction,
+  { messageId, emoji, userId }: Reaction,
+): Promise<boolean> {
   const gone = await tx
     .delete(reactions)
     .where(and(eq(reactions.messageId, messageId), eq(reactions.emoji, emoji), eq(reactions.userId, userId)))

@@ -1,5 +1,5 @@
 import { DomainError } from "../errors.ts";
-import { faultMessage } from "../http/error-responses.ts";
+import { internalErrorMessage } from "../http/error-responses.ts";
 import { headersOf, statusOf } from "../http/statuses.ts";
 import { ScimError, type ScimType } from "./protocol/errors.ts";
 
@@ -10,7 +10,7 @@ const listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 const mediaType = "application/scim+json";
 
 /** An answer in the media type of SCIM. */
-export function answer(status: number, body: object, headers: Record<string, string> = {}): Response {
+export function scimResponse(status: number, body: object, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
     headers: { ...headers, "content-type": mediaType },
@@ -21,13 +21,13 @@ export function answer(status: number, body: object, headers: Record<string, str
  * 204. Without a body it needs no media type, but scim-sdk's client takes an answer to a PATCH without one for a failure
  * (1.30.0).
  */
-export function emptyAnswer(): Response {
+export function emptyResponse(): Response {
   return new Response(null, { status: 204, headers: { "content-type": mediaType } });
 }
 
 /** A page of resources (RFC 7644, 3.4.2): `itemsPerPage` is how many there are in it. */
-export function listAnswer(resources: readonly object[], total: number, startIndex: number): Response {
-  return answer(200, {
+export function listResponse(resources: readonly object[], total: number, startIndex: number): Response {
+  return scimResponse(200, {
     schemas: [listSchema],
     totalResults: total,
     startIndex,
@@ -37,26 +37,26 @@ export function listAnswer(resources: readonly object[], total: number, startInd
 }
 
 /** A refusal in the form of RFC 7644, 3.12. */
-export function refusal(
+export function errorResponse(
   status: number,
   detail: string,
   { scimType, headers }: { scimType?: ScimType | undefined; headers?: Record<string, string> } = {},
 ): Response {
   const body = { schemas: [errorSchema], status: String(status), ...(scimType && { scimType }), detail };
-  return answer(status, body, headers);
+  return scimResponse(status, body, headers);
 }
 
 /** The answer to whatever was thrown. Undefined for a fault of ours, of which an answer says nothing. */
-export function refusalOf(error: unknown): Response | undefined {
-  if (error instanceof ScimError) return refusal(error.status, error.message, error);
+export function errorResponseOf(error: unknown): Response | undefined {
+  if (error instanceof ScimError) return errorResponse(error.status, error.message, error);
   if (!(error instanceof DomainError)) return undefined;
   const { message } = error;
   const headers = headersOf(error);
-  if (error.code === "invalid") return refusal(400, message, { scimType: "invalidValue", headers });
-  return refusal(statusOf[error.code], message, { headers });
+  if (error.code === "invalid") return errorResponse(400, message, { scimType: "invalidValue", headers });
+  return errorResponse(statusOf[error.code], message, { headers });
 }
 
 /** The answer that covers a fault of ours up. */
-export function faultAnswer(): Response {
-  return refusal(500, faultMessage);
+export function internalErrorResponse(): Response {
+  return errorResponse(500, internalErrorMessage);
 }

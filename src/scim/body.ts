@@ -1,6 +1,6 @@
 import { readBytes } from "../http/json-body.ts";
 import { parseJson, UnreadableBody } from "../input/json.ts";
-import { refused, ScimError } from "./protocol/errors.ts";
+import { scimError, ScimError } from "./protocol/errors.ts";
 
 /**
  * The JSON object in the request's body, whatever its `Content-Type` says: directories send several, or none.
@@ -12,7 +12,7 @@ export async function readObject(request: Request): Promise<object> {
     throw new ScimError(415, "Send the body as it is, without a Content-Encoding.");
   }
   const value = parseJson(await readBytes(request));
-  if (value instanceof UnreadableBody) throw refused("invalidSyntax", value.error.message);
+  if (value instanceof UnreadableBody) throw scimError("invalidSyntax", value.error.message);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw refused("invalidSyntax", "The body must be a JSON object.");
+  throw scimError("invalidSyntax", "The body must be a JSON object.");
 }

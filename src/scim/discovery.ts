@@ -1,9 +1,14 @@
-import { type Attribute, groupKind, type ResourceKind, userKind } from "./protocol/attributes.ts";
+import {
+  type Attribute,
+  groupResourceType,
+  type ResourceType,
+  userResourceType,
+} from "./protocol/attributes.ts";
 import { operationsMax } from "./protocol/patch.ts";
 import { pageSizeMax } from "./protocol/query.ts";
 import { bodyBytesMax } from "../http/json-body.ts";
 
-const kinds = [userKind, groupKind];
+const kinds = [userResourceType, groupResourceType];
 
 /**
  * What we support (RFC 7643, 5). Bulk is not, but some directories split their PATCH by its `maxOperations` all the
@@ -46,7 +51,7 @@ export function resourceTypes(root: string): Array<{ id: string }> {
 
 /** What the resources are made of, each schema with its `id` (RFC 7643, 7). */
 export function schemas(root: string): Array<{ id: string }> {
-  return kinds.map(({ name, schema, description, attributes }: ResourceKind) => ({
+  return kinds.map(({ name, schema, description, attributes }: ResourceType) => ({
     schemas: ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
     id: schema,
     name,
@@ -57,19 +62,19 @@ export function schemas(root: string): Array<{ id: string }> {
 }
 
 function described(attribute: Attribute): object {
-  const { name, type, description, words, parts } = attribute;
+  const { name, type, description, canonicalValues, subAttributes } = attribute;
   return {
     name,
     type,
-    multiValued: attribute.isMany === true,
+    multiValued: attribute.multiValued === true,
     description,
-    required: attribute.isRequired === true,
-    ...(type === "string" && { caseExact: attribute.isCaseExact === true }),
-    ...(type === "reference" && { caseExact: true, referenceTypes: [userKind.name] }),
-    ...(words && { canonicalValues: words }),
+    required: attribute.required === true,
+    ...(type === "string" && { caseExact: attribute.caseExact === true }),
+    ...(type === "reference" && { caseExact: true, referenceTypes: [userResourceType.name] }),
+    ...(canonicalValues && { canonicalValues: canonicalValues }),
     mutability: attribute.isImmutable ? "immutable" : attribute.isReadOnly ? "readOnly" : "readWrite",
     returned: "default",
     uniqueness: attribute.isUnique ? "server" : "none",
-    ...(parts && { subAttributes: parts.map(described) }),
+    ...(subAttributes && { subAttributes: subAttributes.map(described) }),
   };
 }

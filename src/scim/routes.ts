@@ -1,11 +1,17 @@
 import { Elysia } from "elysia";
-import type { Database, Reading, Writing } from "../database/database.ts";
+import type { Database, Connection, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { bearerToken, unauthenticated } from "../http/authentication.ts";
-import { noteFault } from "../http/error-responses.ts";
+import { noteInternalError } from "../http/error-responses.ts";
 import type { WrongCredentials } from "../http/wrong-credentials.ts";
-import { answer, emptyAnswer, faultAnswer, listAnswer, refusalOf } from "./answers.ts";
-import { groupKind, type ResourceKind, userKind } from "./protocol/attributes.ts";
+import {
+  scimResponse,
+  emptyResponse,
+  internalErrorResponse,
+  listResponse,
+  errorResponseOf,
+} from "./answers.ts";
+import { groupResourceType, type ResourceType, userResourceType } from "./protocol/attributes.ts";
 import { readObject } from "./body.ts";
 import { tokenCheck } from "./credential.ts";
 import type { Directory } from "./protocol/directory.ts";
@@ -38,11 +44,11 @@ type Context = { database: Database; wrongCredentials: WrongCredentials; baseUrl
 
 /** What one kind of resource can do. */
 type Operations = {
-  kind: ResourceKind;
-  get: (db: Reading, directory: Directory, id: string, projection: Projection) => Promise<Resource>;
-  create: (tx: Writing, directory: Directory, body: object, projection: Projection) => Promise<Resource>;
+  kind: ResourceType;
+  get: (db: Connection, directory: Directory, id: string, projection: Projection) => Promise<Resource>;
+  create: (tx: Transaction, directory: Directory, body: object, projection: Projection) => Promise<Resource>;
   replace: (
-    tx: Writing,
+    tx: Transaction,
     directory: Directory,
     id: string,
     body: object,
@@ -50,17 +56,17 @@ type Operations = {
   ) => Promise<Resource>;
   /** Returns the resource, or nothing where the answer is to be 204. */
   patch: (
-    tx: Writing,
+    tx: Transaction,
     directory: Directory,
     id: string,
     body: object,
     projection: Projection,
   ) => Promise<Resource | undefined>;
-  remove: (tx: Writing, directory: Directory, id: string) => Promise<void>;
+  remove: (tx: Transaction, directory: Directory, id: string) => Promise<void>;
 };
 
 const userOperations: Operations = {
-  kind: userKind,
+  kind: userResourceType,
   get: getUser,
   create: createUser,
   replace: replaceUser,
@@ -69,7 +75,7 @@ const userOperations: Operations = {
 };
 
 const groupOperations: Operations = {
-  kind: groupKind,
+  kind: groupResourceType,
   get: getGroup,
   create: createGroup,
   replace: replaceGroup,
@@ -87,9 +93,9 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
   // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
   const scim = new Elysia({ prefix: scimPath, normalize: false, handler: { standardHostname: false } })
     .onError(({ error, request }) => {
-      const refusal = refusalOf(error);
-      if (!refusal || refusal.status === 503) noteFault(request, error);
-      return refusal ?? faultAnswer();
+      const refusal = errorResponseOf(error);
+      if (!refusal || refusal.status === 503) noteInternalError(request, error);
+      return refusal ?? internalErrorResponse();
     })
     .resolve(async ({ request }): Promise<{ directory: Directory }> => {
       if (!isToken(bearerToken(request) ?? "")) throw wrongCredentials.refusal(request, unauthenticated());
@@ -98,7 +104,9 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
 
   const bodiless = { parse: "none" } as const;
   scim
-    .get("/ServiceProviderConfig", ({ directory }) => answer(200, serviceProviderConfig(directory.root)))
+    .get("/ServiceProviderConfig", ({ directory }) =>
+      scimResponse(200, serviceProviderConfig(directory.root)),
+    )
     .get("/ResourceTypes", ({ directory }) => listOf(resourceTypes(directory.root)))
     .get("/ResourceTypes/:id", ({ directory, params }) => one(resourceTypes(directory.root), params.id))
     .get("/Schemas", ({ directory }) => listOf(schemas(directory.root)))
@@ -131,13 +139,13 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
           const projection = projectionOf(kind, parametersOfUrl(request.url));
           const body = await readObject(request);
           const made = await database.write((tx) => create(tx, directory, body, projection));
-          return answer(201, project(made, projection), { location: locationOf(made) });
+          return scimResponse(201, project(made, projection), { location: locationOf(made) });
         },
         bodiless,
       )
       .get(`${kind.endpoint}/:id`, async ({ directory, request, params }) => {
         const projection = projectionOf(kind, parametersOfUrl(request.url));
-        return answer(200, project(await get(read, directory, params.id, projection), projection));
+        return scimResponse(200, project(await get(read, directory, params.id, projection), projection));
       })
       .put(
         `${kind.endpoint}/:id`,
@@ -145,7 +153,7 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
           const projection = projectionOf(kind, parametersOfUrl(request.url));
           const body = await readObject(request);
           const now = await database.write((tx) => replace(tx, directory, params.id, body, projection));
-          return answer(200, project(now, projection));
+          return scimResponse(200, project(now, projection));
         },
         bodiless,
       )
@@ -155,7 +163,7 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
           const projection = projectionOf(kind, parametersOfUrl(request.url));
           const body = await readObject(request);
           const now = await database.write((tx) => patch(tx, directory, params.id, body, projection));
-          return now ? answer(200, project(now, projection)) : emptyAnswer();
+          return now ? scimResponse(200, project(now, projection)) : emptyResponse();
         },
         bodiless,
       )
@@ -163,7 +171,7 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
         `${kind.endpoint}/:id`,
         async ({ directory, params }) => {
           await database.write((tx) => remove(tx, directory, params.id));
-          return emptyAnswer();
+          return emptyResponse();
         },
         bodiless,
       );
@@ -177,7 +185,7 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
   return scim;
 }
 
-async function teamId(db: Reading, name: string): Promise<string> {
+async function teamId(db: Connection, name: string): Promise<string> {
   try {
     const team = await findDirectoryTeam(db, name);
     if (team) return team.id;
@@ -189,17 +197,17 @@ async function teamId(db: Reading, name: string): Promise<string> {
 }
 
 function found({ resources, total, startIndex }: Found): Response {
-  return listAnswer(resources, total, startIndex);
+  return listResponse(resources, total, startIndex);
 }
 
 function listOf(resources: readonly object[]): Response {
-  return listAnswer(resources, resources.length, 1);
+  return listResponse(resources, resources.length, 1);
 }
 
 function one(resources: ReadonlyArray<{ id: string }>, id: string): Response {
   const resource = resources.find((each) => each.id.toLowerCase() === id.toLowerCase());
   if (!resource) throw new ScimError(404, `There is no ${JSON.stringify(id.slice(0, 100))} here.`);
-  return answer(200, resource);
+  return scimResponse(200, resource);
 }
 
 function locationOf({ meta }: Resource): string {

@@ -1,5 +1,5 @@
-import type { Reading } from "../database/database.ts";
-import { groupKind, type ResourceKind, userKind } from "./protocol/attributes.ts";
+import type { Connection } from "../database/database.ts";
+import { groupResourceType, type ResourceType, userResourceType } from "./protocol/attributes.ts";
 import type { Directory } from "./protocol/directory.ts";
 import { ScimError } from "./protocol/errors.ts";
 import { listGroups } from "./groups/groups.ts";
@@ -17,9 +17,9 @@ const lists = { User: listUsers, Group: listGroups };
  * @throws ScimError `invalidFilter`, `invalidValue`, `tooMany`.
  */
 export async function search(
-  db: Reading,
+  db: Connection,
   directory: Directory,
-  kind: ResourceKind,
+  kind: ResourceType,
   parameters: Parameters,
 ): Promise<Found> {
   return await run(db, directory, kind, queryOf(kind, parameters));
@@ -30,19 +30,19 @@ export async function search(
  * @throws ScimError as `search`, for a filter that fits neither.
  */
 export async function searchEverything(
-  db: Reading,
+  db: Connection,
   directory: Directory,
   parameters: Parameters,
 ): Promise<Found> {
-  const users = queryIfPossible(userKind, parameters);
-  const groups = queryIfPossible(groupKind, parameters);
+  const users = queryIfPossible(userResourceType, parameters);
+  const groups = queryIfPossible(groupResourceType, parameters);
   if (users instanceof ScimError && groups instanceof ScimError) throw users;
-  if (users instanceof ScimError) return await run(db, directory, groupKind, groups as Query);
-  const people = await run(db, directory, userKind, users);
+  if (users instanceof ScimError) return await run(db, directory, groupResourceType, groups as Query);
+  const people = await run(db, directory, userResourceType, users);
   if (groups instanceof ScimError) return people;
   const before = Math.max(0, users.startIndex - 1 - people.total);
   const count = groups.count - people.resources.length;
-  const rest = await run(db, directory, groupKind, { ...groups, startIndex: before + 1, count });
+  const rest = await run(db, directory, groupResourceType, { ...groups, startIndex: before + 1, count });
   return {
     total: people.total + rest.total,
     startIndex: users.startIndex,
@@ -50,13 +50,13 @@ export async function searchEverything(
   };
 }
 
-async function run(db: Reading, directory: Directory, kind: ResourceKind, query: Query): Promise<Found> {
+async function run(db: Connection, directory: Directory, kind: ResourceType, query: Query): Promise<Found> {
   const { total, resources } = await lists[kind.name](db, directory, query);
   const { startIndex, projection } = query;
   return { total, startIndex, resources: resources.map((resource) => project(resource, projection)) };
 }
 
-function queryIfPossible(kind: ResourceKind, parameters: Parameters): Query | ScimError {
+function queryIfPossible(kind: ResourceType, parameters: Parameters): Query | ScimError {
   try {
     return queryOf(kind, parameters);
   } catch (error) {

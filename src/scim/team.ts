@@ -1,4 +1,4 @@
-import type { Reading } from "../database/database.ts";
+import type { Connection } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { listTeams, type Team } from "../teams/teams.ts";
 
@@ -7,7 +7,7 @@ import { listTeams, type Team } from "../teams/teams.ts";
  * there is. Undefined while there is none.
  * @throws DomainError `invalid` when it names none, or several could be meant.
  */
-export async function findDirectoryTeam(db: Reading, name: string): Promise<Team | undefined> {
+export async function findDirectoryTeam(db: Connection, name: string): Promise<Team | undefined> {
   const teams = await listTeams(db);
   const isNamed = (team: Team) => [team.slug, team.name, team.id].includes(name);
   const meant = name === "" ? teams : teams.filter(isNamed);

@@ -1,14 +1,14 @@
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { secretKey } from "../database/schema.ts";
 
 /** The check value of the workspace's key, or undefined while it has none. */
-export async function selectKeyCheck(db: Reading): Promise<Buffer | undefined> {
+export async function selectKeyCheck(db: Connection): Promise<Buffer | undefined> {
   const [row] = await db.select().from(secretKey);
   return row?.checkValue;
 }
 
 /** Sets the check value of the workspace's key, in the place of the one before. */
-export async function upsertKeyCheck(tx: Writing, checkValue: Buffer): Promise<void> {
+export async function upsertKeyCheck(tx: Transaction, checkValue: Buffer): Promise<void> {
   await tx
     .insert(secretKey)
     .values({ id: 1, checkValue })

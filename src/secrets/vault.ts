@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-import type { Database, Writing } from "../database/database.ts";
+import type { Database, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { selectKeyCheck, upsertKeyCheck } from "./store.ts";
 
@@ -41,7 +41,7 @@ export class Vault {
    * The secret as it is stored. The first one makes its key the workspace's.
    * @throws DomainError `key_missing` when there is no key to seal with, or it is not the workspace's.
    */
-  async seal(tx: Writing, secret: string, place: Place): Promise<Buffer> {
+  async seal(tx: Transaction, secret: string, place: Place): Promise<Buffer> {
     if (!this.#key || !this.#checkValue) {
       throw keyMissing("The key file is missing, so no new secret can be kept.");
     }

@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { actorOf, type Subject } from "../subject.ts";
 import { selectActor } from "../users/store.ts";
 import { disableSubscriptionsOfCreator, selectSubscriptionsOfCreator } from "./store.ts";
@@ -9,7 +9,7 @@ export type NamedSubscription = { id: string; name: string };
 
 /** Who created the subscription, by name, and whether they were deactivated or deleted since. */
 export function findCreator(
-  db: Reading,
+  db: Connection,
   teamId: string,
   createdBy: string,
 ): { name: string; isGone: boolean; isBot: boolean } {
@@ -20,7 +20,7 @@ export function findCreator(
 
 /** The subscriptions that the user created and that have this status, newest first. */
 export async function listSubscriptionsOf(
-  db: Reading,
+  db: Connection,
   user: Pick<Subject, "type" | "id">,
   status: "active" | "disabled",
 ): Promise<NamedSubscription[]> {
@@ -30,7 +30,7 @@ export async function listSubscriptionsOf(
 
 /** Disables what the user created, who is being deactivated or deleted, and audits each; those that were active. */
 export async function disableSubscriptionsOf(
-  tx: Writing,
+  tx: Transaction,
   user: Pick<Subject, "type" | "id">,
   actor: string,
 ): Promise<NamedSubscription[]> {

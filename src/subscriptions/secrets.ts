@@ -1,4 +1,4 @@
-import type { Writing } from "../database/database.ts";
+import type { Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { newSecret } from "../secrets/secret-text.ts";
@@ -14,7 +14,7 @@ import { getSubscription, recordSubscription } from "./subscriptions.ts";
  *   overlap.
  */
 export async function rotateSecret(
-  tx: Writing,
+  tx: Transaction,
   vault: Vault,
   teamId: string,
   id: string,
@@ -37,7 +37,7 @@ export async function rotateSecret(
   const details = overlapMs > 0 ? { overlap_ms: overlapMs } : {};
   await recordSubscription(tx, row, "webhook.secret_rotated", actor, details);
   // What waited because the old one could not be read goes out under this one.
-  tx.commit.woken.add(row.id);
+  tx.commit.subscriptionsWithWork.add(row.id);
   return { ...listedSubscription(row), secret };
 }
 

@@ -1,9 +1,9 @@
-import type { Database, Reading, Writing } from "../database/database.ts";
+import type { Database, Connection, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
 import { hasFanOuts } from "../outbox/fan-outs.ts";
 import { selectStillToQueue } from "../outbox/fan-out-store.ts";
-import { deleteJobs, hastenJob, selectJobsAfter, selectWaiting } from "../outbox/job-store.ts";
+import { deleteJobs, makeJobDue, selectJobsAfter, selectWaiting } from "../outbox/job-store.ts";
 import { timestamp } from "../timestamp.ts";
 import { findCreator } from "./creators.ts";
 import { listedSubscription } from "./resource.ts";
@@ -27,7 +27,7 @@ export type Pending = { count: number; since: string | null };
  * What waits for the subscription now. Reads all of it, so it is for commands and not for requests.
  * @throws DomainError `not_found`.
  */
-export async function pendingOf(db: Reading, teamId: string, id: string): Promise<Pending> {
+export async function pendingOf(db: Connection, teamId: string, id: string): Promise<Pending> {
   const row = await getSubscription(db, teamId, id);
   const found = [selectWaiting(db, row.id), selectStillToQueue(db, teamId, row.id)].filter(
     ({ count }) => count > 0,
@@ -66,13 +66,13 @@ export async function enableSubscription(
     const enabled = { status: "active", consecutiveFailures: 0, disabledAt: null } as const;
     await updateSubscription(tx, row.id, enabled);
     await recordSubscription(tx, row, "webhook.enabled", actor);
-    tx.commit.woken.add(row.id);
+    tx.commit.subscriptionsWithWork.add(row.id);
     return listedSubscription({ ...row, ...enabled });
   });
 }
 
 /** The name of the one who created the subscription, where they were deactivated or deleted since. */
-function goneCreatorOf(db: Reading, { teamId, createdBy }: SubscriptionRow): string | undefined {
+function goneCreatorOf(db: Connection, { teamId, createdBy }: SubscriptionRow): string | undefined {
   if (createdBy === null) return undefined;
   const { name, isGone } = findCreator(db, teamId, createdBy);
   return isGone ? name : undefined;
@@ -96,7 +96,7 @@ async function putInOrder(database: Database, subscriptionId: string): Promise<v
       const some = late.slice(from, from + jobsPerWrite);
       await rested(() =>
         database.write((tx) => {
-          for (const job of some) hastenJob(tx, subscriptionId, job);
+          for (const job of some) makeJobDue(tx, subscriptionId, job);
         }),
       );
     }
@@ -113,7 +113,7 @@ async function rested<Result>(step: () => Promise<Result>): Promise<Result> {
 }
 
 /** Has the events that are still being queued pass the subscription by, and records how many. */
-async function passPendingBy(tx: Writing, teamId: string, id: string, actor: string): Promise<void> {
+async function passPendingBy(tx: Transaction, teamId: string, id: string, actor: string): Promise<void> {
   const row = await getSubscription(tx, teamId, id);
   if (!hasFanOuts(tx, teamId)) return;
   const { count } = selectStillToQueue(tx, teamId, row.id);
@@ -122,7 +122,7 @@ async function passPendingBy(tx: Writing, teamId: string, id: string, actor: str
 }
 
 /** Drops some of what waits for the subscription and records that in the same write; whether more may wait. */
-async function discardSome(tx: Writing, teamId: string, id: string, actor: string): Promise<boolean> {
+async function discardSome(tx: Transaction, teamId: string, id: string, actor: string): Promise<boolean> {
   const row = await getSubscription(tx, teamId, id);
   const discarded = await deleteJobs(tx, row.id, jobsPerWrite);
   if (discarded > 0) await recordDiscarded(tx, row, discarded, actor);
@@ -130,7 +130,7 @@ async function discardSome(tx: Writing, teamId: string, id: string, actor: strin
 }
 
 async function recordDiscarded(
-  tx: Writing,
+  tx: Transaction,
   row: SubscriptionRow,
   discarded: number,
   actor: string,
@@ -144,7 +144,7 @@ async function recordDiscarded(
  * @throws DomainError `not_found`.
  */
 export async function disableSubscription(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   id: string,
   actor: string,
@@ -156,7 +156,7 @@ export async function disableSubscription(
 
 /** Disables an active subscription for the reason that the audit entry gives; the row as it now is. */
 export async function disable(
-  tx: Writing,
+  tx: Transaction,
   row: SubscriptionRow,
   action: string,
   actor: string,

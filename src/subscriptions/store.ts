@@ -1,19 +1,19 @@
 import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { change, prepared, query } from "../database/prepared.ts";
-import { remembered } from "../database/cached.ts";
+import { cached } from "../database/cached.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
-import { writtenOnce } from "../database/coalesced-write.ts";
+import { coalescedWrite } from "../database/coalesced-write.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
-export async function insertSubscription(tx: Writing, row: SubscriptionRow): Promise<void> {
+export async function insertSubscription(tx: Transaction, row: SubscriptionRow): Promise<void> {
   await tx.insert(subscriptions).values(row);
 }
 
 /** The subscription of the team, unless it was deleted. */
 export async function selectSubscription(
-  db: Reading,
+  db: Connection,
   teamId: string,
   id: string,
 ): Promise<SubscriptionRow | undefined> {
@@ -24,7 +24,7 @@ export async function selectSubscription(
   return row;
 }
 
-const destination = prepared((db) =>
+const destinationStatement = prepared((db) =>
   db
     .select({
       id: subscriptions.id,
@@ -45,10 +45,10 @@ const destination = prepared((db) =>
 );
 
 /** Where the subscription's deliveries go and what signs them; null while it is disabled or deleted. */
-export const selectDestination = remembered(
+export const selectDestination = cached(
   (db, id: string): Destination | null =>
     // Null is remembered too: a disabled subscription is asked for with every event that waits for it.
-    destination(db).get({ id }) ?? null,
+    destinationStatement(db).get({ id }) ?? null,
 );
 
 export type Destination = Pick<
@@ -57,26 +57,26 @@ export type Destination = Pick<
 >;
 
 /** A subscription's team and address, which never change, and how its deliveries have gone. */
-export type Standing = Pick<SubscriptionRow, "teamId" | "url"> & {
+export type DeliveryRecord = Pick<SubscriptionRow, "teamId" | "url"> & {
   /** How many attempts failed in a row. */
   failures: number;
   /** Whether one ever succeeded. */
   hasSucceeded: boolean;
 };
 
-const standing = query<Omit<Standing, "hasSucceeded"> & { hasSucceeded: number }, [string]>(
+const standingStatement = query<Omit<DeliveryRecord, "hasSucceeded"> & { hasSucceeded: number }, [string]>(
   `SELECT team_id AS teamId, url, consecutive_failures AS failures, last_success_at IS NOT NULL AS hasSucceeded
    FROM subscriptions WHERE id = ?`,
 );
 
 /** The subscription's standing, deleted or not; undefined when there is no row of it any more. */
-export function selectStanding(db: Reading, id: string): Standing | undefined {
-  const row = standing(db).get(id);
+export function selectDeliveryRecord(db: Connection, id: string): DeliveryRecord | undefined {
+  const row = standingStatement(db).get(id);
   return row ? { ...row, hasSucceeded: row.hasSucceeded === 1 } : undefined;
 }
 
 /** The team's subscriptions, newest first. */
-export async function selectSubscriptions(db: Reading, teamId: string): Promise<SubscriptionRow[]> {
+export async function selectSubscriptions(db: Connection, teamId: string): Promise<SubscriptionRow[]> {
   return await db
     .select()
     .from(subscriptions)
@@ -86,7 +86,7 @@ export async function selectSubscriptions(db: Reading, teamId: string): Promise<
 
 /** What one user or login created, as the audit log names them, and has this status, newest first. */
 export async function selectSubscriptionsOfCreator(
-  db: Reading,
+  db: Connection,
   createdBy: string,
   status: SubscriptionRow["status"],
 ): Promise<SubscriptionRow[]> {
@@ -105,7 +105,7 @@ export async function selectSubscriptionsOfCreator(
 
 /** Disables what is active of it, all in one statement; the rows as they now are. */
 export async function disableSubscriptionsOfCreator(
-  tx: Writing,
+  tx: Transaction,
   createdBy: string,
   at: number,
 ): Promise<SubscriptionRow[]> {
@@ -122,17 +122,17 @@ export async function disableSubscriptionsOfCreator(
     .returning();
 }
 
-const living = query<unknown, [string, number]>(
+const livingStatement = query<unknown, [string, number]>(
   "SELECT 1 FROM subscriptions WHERE team_id = ? AND deleted_at IS NULL LIMIT ?",
 );
 
 /** Whether the team has at least so many subscriptions, disabled ones included. Reads no more than that many. */
-export function hasSubscriptions(db: Reading, teamId: string, count: number): boolean {
-  return living(db).values(teamId, count).length >= count;
+export function hasSubscriptions(db: Connection, teamId: string, count: number): boolean {
+  return livingStatement(db).values(teamId, count).length >= count;
 }
 
 /** The active subscriptions of the workspace that something waits for. */
-export async function selectSubscriptionIdsWithWork(db: Reading): Promise<string[]> {
+export async function selectSubscriptionIdsWithWork(db: Connection): Promise<string[]> {
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
@@ -142,7 +142,7 @@ export async function selectSubscriptionIdsWithWork(db: Reading): Promise<string
 
 /** The sealed secret of every subscription of the workspace. */
 export async function selectSubscriptionSecrets(
-  db: Reading,
+  db: Connection,
 ): Promise<Array<{ id: string; secret: Uint8Array }>> {
   return await db
     .select({ id: subscriptions.id, secret: subscriptions.secret })
@@ -151,7 +151,7 @@ export async function selectSubscriptionSecrets(
 }
 
 /** The subscriptions that were deleted and still have something waiting. */
-export async function selectDeletedSubscriptionIds(db: Reading): Promise<string[]> {
+export async function selectDeletedSubscriptionIds(db: Connection): Promise<string[]> {
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
@@ -160,7 +160,7 @@ export async function selectDeletedSubscriptionIds(db: Reading): Promise<string[
 }
 
 /** The subscriptions that are disabled and have something waiting. */
-export async function selectDisabledSubscriptionIds(db: Reading): Promise<string[]> {
+export async function selectDisabledSubscriptionIds(db: Connection): Promise<string[]> {
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
@@ -170,7 +170,7 @@ export async function selectDisabledSubscriptionIds(db: Reading): Promise<string
 
 /** At most `limit` of those that were deleted before the time and that no job and no attempt refers to any more. */
 export async function selectForgottenSubscriptionIds(
-  db: Reading,
+  db: Connection,
   before: number,
   limit: number,
 ): Promise<string[]> {
@@ -186,34 +186,34 @@ export async function selectForgottenSubscriptionIds(
   return rows.map(({ id }) => id);
 }
 
-export async function deleteSubscriptions(tx: Writing, ids: string[]): Promise<void> {
+export async function deleteSubscriptions(tx: Transaction, ids: string[]): Promise<void> {
   await tx.delete(subscriptions).where(inArray(subscriptions.id, ids));
 }
 
-function hasJobs(db: Reading) {
+function hasJobs(db: Connection) {
   return exists(db.select({ dueAt: jobs.dueAt }).from(jobs).where(eq(jobs.subscriptionId, subscriptions.id)));
 }
 
 export async function updateSubscription(
-  tx: Writing,
+  tx: Transaction,
   id: string,
   change: Partial<Omit<SubscriptionRow, "id" | "teamId">>,
 ): Promise<void> {
   await tx.update(subscriptions).set(change).where(eq(subscriptions.id, id));
 }
 
-const success = change<[number, string]>(
+const successStatement = change<[number, string]>(
   "UPDATE subscriptions SET consecutive_failures = 0, last_success_at = ? WHERE id = ?",
 );
 
-const successes = writtenOnce<number>((tx, id, at) => success(tx, at, id));
+const successes = coalescedWrite<number>((tx, id, at) => successStatement(tx, at, id));
 
 /** Ends the subscription's streak of failures. Written once for all deliveries that share a commit. */
-export function updateOnSuccess(tx: Writing, id: string, at: number): void {
+export function updateOnSuccess(tx: Transaction, id: string, at: number): void {
   successes.set(tx, id, at);
 }
 
-const failure = prepared((db) =>
+const failureStatement = prepared((db) =>
   db
     .update(subscriptions)
     .set({ consecutiveFailures: sql`${subscriptions.consecutiveFailures} + 1` })
@@ -223,10 +223,10 @@ const failure = prepared((db) =>
 );
 
 /** Lengthens the subscription's streak of failures by one; the row as it now is. */
-export async function updateOnFailure(tx: Writing, id: string): Promise<SubscriptionRow | undefined> {
+export async function updateOnFailure(tx: Transaction, id: string): Promise<SubscriptionRow | undefined> {
   // What succeeded before it in the same commit must not end the streak that begins here.
   successes.writeNow(tx, id);
-  const [row] = await failure(tx).execute({ id });
+  const [row] = await failureStatement(tx).execute({ id });
   return row;
 }
 
@@ -238,7 +238,7 @@ const filtersPerInsert = 1_000;
  * text).
  */
 export async function insertFilters(
-  tx: Writing,
+  tx: Transaction,
   { id, teamId }: Pick<SubscriptionRow, "id" | "teamId">,
   eventTypes: readonly string[],
   channelIds: readonly string[] | null,
@@ -259,11 +259,11 @@ export async function insertFilters(
 }
 
 /** Makes the events up to the given one that are still being queued pass the subscription by. */
-export async function updateFilters(tx: Writing, id: string, afterEvent: number): Promise<void> {
+export async function updateFilters(tx: Transaction, id: string, afterEvent: number): Promise<void> {
   await tx.update(subscriptionFilters).set({ afterEvent }).where(eq(subscriptionFilters.subscriptionId, id));
 }
 
 /** Makes events pass the subscription by. */
-export async function deleteFilters(tx: Writing, id: string): Promise<void> {
+export async function deleteFilters(tx: Transaction, id: string): Promise<void> {
   await tx.delete(subscriptionFilters).where(eq(subscriptionFilters.subscriptionId, id));
 }

@@ -1,6 +1,6 @@
 import { record } from "../audit/audit.ts";
 import { selectChannelIds } from "../channels/store.ts";
-import type { Database, Reading, Writing } from "../database/database.ts";
+import type { Database, Connection, Transaction } from "../database/database.ts";
 import type { AddressGuard } from "../outbound/address-guard.ts";
 import { selectLastEventSeq } from "../outbox/event-store.ts";
 import { DomainError, type FieldErrors, forbidden, invalid, notFound } from "../errors.ts";
@@ -22,7 +22,7 @@ import {
   type SubscriptionRow,
   updateSubscription,
 } from "./store.ts";
-import { refusalOfUrl } from "./url.ts";
+import { urlErrors } from "./url.ts";
 import { isForCreator } from "../outbox/creator-visibility.ts";
 
 const checkSubscriptionInput = checkOf(SubscriptionInput);
@@ -53,7 +53,7 @@ export async function createSubscription(
   const { name, url, events, channel_ids } = checkSubscriptionInput(input);
   const channelIds = channel_ids ? [...new Set(channel_ids.map((id) => id.toLowerCase()))] : null;
   const errors: FieldErrors = {
-    ...(await refusalOfUrl(url, guard, log)),
+    ...(await urlErrors(url, guard, log)),
     ...(await foreignChannels(database.read, { teamId, createdBy: actor }, channel_ids ?? [])),
   };
   if (Object.keys(errors).length > 0) throw invalid(errors);
@@ -62,7 +62,7 @@ export async function createSubscription(
   const secret = newSecret("whsec_");
   const eventTypes = [...new Set(events)];
   const row = await database.write(async (tx) => {
-    refuseGone(tx, teamId, actor);
+    requireActiveCreator(tx, teamId, actor);
     if (hasSubscriptions(tx, teamId, maxSubscriptions)) throw invalid({ url: [atLimit(maxSubscriptions)] });
     const made: SubscriptionRow = {
       id,
@@ -91,7 +91,7 @@ export async function createSubscription(
 }
 
 /** The look-up of a name takes seconds: whoever was deactivated meanwhile has had their subscriptions disabled already. */
-function refuseGone(tx: Writing, teamId: string, actor: string): void {
+function requireActiveCreator(tx: Transaction, teamId: string, actor: string): void {
   const user = selectActor(tx, teamId, actor);
   if (user && user.deactivatedAt !== null) throw forbidden(`${user.name} is deactivated.`);
 }
@@ -104,17 +104,17 @@ function atLimit(maxSubscriptions: number): string {
 }
 
 /** The team's subscriptions, newest first. */
-export async function listSubscriptions(db: Reading, teamId: string): Promise<WebhookSubscription[]> {
+export async function listSubscriptions(db: Connection, teamId: string): Promise<WebhookSubscription[]> {
   return (await selectSubscriptions(db, teamId)).map(subscriptionResource);
 }
 
 /** The same for the one who runs the workspace. */
-export async function listAllSubscriptions(db: Reading, teamId: string): Promise<ListedSubscription[]> {
+export async function listAllSubscriptions(db: Connection, teamId: string): Promise<ListedSubscription[]> {
   return (await selectSubscriptions(db, teamId)).map(listedSubscription);
 }
 
 /** @throws DomainError `not_found` when the team has no such subscription. */
-export async function getSubscription(db: Reading, teamId: string, id: string): Promise<SubscriptionRow> {
+export async function getSubscription(db: Connection, teamId: string, id: string): Promise<SubscriptionRow> {
   const row = isUuid(id) ? await selectSubscription(db, teamId, id.toLowerCase()) : undefined;
   if (!row) throw notFound("webhook subscription");
   return row;
@@ -125,7 +125,7 @@ export async function getSubscription(db: Reading, teamId: string, id: string): 
  * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
  */
 export async function getSubscriptionNamed(
-  db: Reading,
+  db: Connection,
   teamId: string,
   reference: string,
 ): Promise<ListedSubscription> {
@@ -150,7 +150,7 @@ export async function getSubscriptionNamed(
  * @throws DomainError `not_found`.
  */
 export async function deleteSubscription(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   id: string,
   actor: string,
@@ -164,7 +164,7 @@ export async function deleteSubscription(
 
 /** Writes to the audit log what was done to the subscription; never its secret. */
 export async function recordSubscription(
-  tx: Writing,
+  tx: Transaction,
   row: SubscriptionRow,
   action: string,
   actor: string,
@@ -180,7 +180,7 @@ export async function recordSubscription(
 }
 
 async function foreignChannels(
-  db: Reading,
+  db: Connection,
   creator: { teamId: string; createdBy: string },
   ids: readonly string[],
 ): Promise<FieldErrors> {

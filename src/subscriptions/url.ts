@@ -12,7 +12,7 @@ const lookUpMs = 5_000;
  * stands in the log only. A name that does not resolve at this moment breaks no rule: its
  * DNS may not be set up yet or be out of order, and every delivery looks again.
  */
-export async function refusalOfUrl(
+export async function urlErrors(
   url: string,
   guard: AddressGuard,
   log: Pick<Log, "warn">,

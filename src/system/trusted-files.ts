@@ -26,7 +26,7 @@ const accessibleToAll = 0o007;
  * told otherwise through bun:sqlite. The folder itself may be a link.
  * @throws DomainError `invalid`.
  */
-export function refuseLink(path: string): void {
+export function requireNoLink(path: string): void {
   if (isLink(path)) throw linkRefused(path);
 }
 
@@ -61,14 +61,14 @@ export function readTrusted(path: string, setting: string): string | undefined {
   // Should it be a pipe by now, nobody is waited for.
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    refuseForeign(path, setting, fstatSync(file));
+    requireTrustedOwner(path, setting, fstatSync(file));
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);
   }
 }
 
-function refuseForeign(path: string, setting: string, { uid, mode }: Stats): void {
+function requireTrustedOwner(path: string, setting: string, { uid, mode }: Stats): void {
   const owner = statSync(dirname(path)).uid;
   const isOurs = uid === 0 || uid === owner || uid === process.geteuid?.();
   const isOpen = (mode & writableByOthers) !== 0;

@@ -1,20 +1,20 @@
 import { asc, eq, or } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { teams } from "../database/schema.ts";
 
 export type TeamRow = typeof teams.$inferSelect;
 
 /** Adds the team unless its slug is taken; whether it did. */
-export async function insertTeam(tx: Writing, row: TeamRow): Promise<boolean> {
+export async function insertTeam(tx: Transaction, row: TeamRow): Promise<boolean> {
   const added = await tx.insert(teams).values(row).onConflictDoNothing().returning({ id: teams.id });
   return added.length > 0;
 }
 
-export async function selectTeams(db: Reading): Promise<TeamRow[]> {
+export async function selectTeams(db: Connection): Promise<TeamRow[]> {
   return await db.select().from(teams).orderBy(asc(teams.slug));
 }
 
-export async function selectTeamsNamed(db: Reading, reference: string): Promise<TeamRow[]> {
+export async function selectTeamsNamed(db: Connection, reference: string): Promise<TeamRow[]> {
   return await db
     .select()
     .from(teams)
@@ -22,6 +22,6 @@ export async function selectTeamsNamed(db: Reading, reference: string): Promise<
     .orderBy(asc(teams.id));
 }
 
-export async function updateTeamName(tx: Writing, id: string, name: string, slug: string): Promise<void> {
+export async function updateTeamName(tx: Transaction, id: string, name: string, slug: string): Promise<void> {
   await tx.update(teams).set({ name, slug }).where(eq(teams.id, id));
 }

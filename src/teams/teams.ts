@@ -1,7 +1,7 @@
 import { record } from "../audit/audit.ts";
 import { addChannel } from "../channels/channels.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { checkName } from "../input/name.ts";
 import { slugOf } from "../input/text.ts";
@@ -17,17 +17,17 @@ export type Team = { id: string; name: string; slug: string };
  * @throws DomainError `invalid` on `name` (taken, or without a letter or digit) or on the owner's name.
  */
 export async function createTeam(
-  tx: Writing,
+  tx: Transaction,
   input: { name: string; owner: string },
   actor: string,
 ): Promise<{ team: Team; owner: UserRow; general: ChannelRow }>;
 export async function createTeam(
-  tx: Writing,
+  tx: Transaction,
   input: { name: string },
   actor: string,
 ): Promise<{ team: Team; owner: UserRow | undefined; general: ChannelRow }>;
 export async function createTeam(
-  tx: Writing,
+  tx: Transaction,
   input: { name: string; owner?: string },
   actor: string,
 ): Promise<{ team: Team; owner: UserRow | undefined; general: ChannelRow }> {
@@ -60,7 +60,7 @@ export async function createTeam(
 }
 
 /** Every team of the workspace by slug. */
-export async function listTeams(db: Reading): Promise<Team[]> {
+export async function listTeams(db: Connection): Promise<Team[]> {
   return (await selectTeams(db)).map(teamResource);
 }
 
@@ -69,7 +69,7 @@ export async function listTeams(db: Reading): Promise<Team[]> {
  * @throws DomainError `invalid` on `name`.
  */
 export async function renameTeam(
-  tx: Writing,
+  tx: Transaction,
   team: Team,
   input: { name: string },
   actor: string,
@@ -94,7 +94,7 @@ export async function renameTeam(
  * The team that is meant by an id, slug or name; without one, the only team there is.
  * @throws DomainError `not_found`; `usage` when there are several and none is named; `conflict` for a shared name.
  */
-export async function getTeamNamed(db: Reading, reference: string | undefined): Promise<Team> {
+export async function getTeamNamed(db: Connection, reference: string | undefined): Promise<Team> {
   const found = reference === undefined ? await selectTeams(db) : await selectTeamsNamed(db, reference);
   const [only] = found;
   if (!only) {

@@ -1,16 +1,16 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
-import { remembered } from "../database/cached.ts";
+import { cached } from "../database/cached.ts";
 import { tokens, users } from "../database/schema.ts";
 
 export type TokenRow = typeof tokens.$inferSelect;
 
-export async function insertToken(tx: Writing, row: TokenRow): Promise<void> {
+export async function insertToken(tx: Transaction, row: TokenRow): Promise<void> {
   await tx.insert(tokens).values(row);
 }
 
-const byHash = prepared((db) =>
+const byHashStatement = prepared((db) =>
   db
     .select({
       id: tokens.id,
@@ -35,12 +35,12 @@ const byHash = prepared((db) =>
 );
 
 /** The token that is not revoked and whose user is active, with that user. Expiry is for the caller to judge. */
-export const selectUsableToken = remembered((db, hash: string) => {
-  const row = byHash(db).get({ hash });
+export const selectUsableToken = cached((db, hash: string) => {
+  const row = byHashStatement(db).get({ hash });
   return row && { ...row, scopes: new Set(row.scopes.split(" ")) as ReadonlySet<string> };
 });
 
-const touch = prepared((db) =>
+const touchStatement = prepared((db) =>
   db
     .update(tokens)
     .set({ lastUsedAt: sql`${sql.placeholder("at")}` })
@@ -48,11 +48,11 @@ const touch = prepared((db) =>
     .prepare(),
 );
 
-export async function updateLastUsed(tx: Writing, id: string, at: number): Promise<void> {
-  await touch(tx).execute({ id, at });
+export async function updateLastUsed(tx: Transaction, id: string, at: number): Promise<void> {
+  await touchStatement(tx).execute({ id, at });
 }
 
-export async function selectTokens(db: Reading, teamId: string) {
+export async function selectTokens(db: Connection, teamId: string) {
   return await db
     .select({ token: tokens, userName: users.name, userType: users.type })
     .from(tokens)
@@ -63,7 +63,7 @@ export async function selectTokens(db: Reading, teamId: string) {
 
 /** Revokes one token of the team; the row as it now is, or undefined when there is no such live token. */
 export async function revokeTokenRow(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   id: string,
   at: number,
@@ -78,7 +78,7 @@ export async function revokeTokenRow(
 
 /** Revokes every token of the user, or those of one name only; the rows as they now are. */
 export async function revokeTokenRowsOfUser(
-  tx: Writing,
+  tx: Transaction,
   userId: string,
   at: number,
   name?: string,

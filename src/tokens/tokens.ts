@@ -1,5 +1,5 @@
 import { record } from "../audit/audit.ts";
-import type { Database, Reading, Writing } from "../database/database.ts";
+import type { Database, Connection, Transaction } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { checkName } from "../input/name.ts";
 import type { Subject } from "../subject.ts";
@@ -46,7 +46,7 @@ let noted = { minute: 0, tokenIds: new Set<string>() };
  *   `forbidden` for a user who was deactivated, who would hold it again after coming back.
  */
 export async function createToken(
-  tx: Writing,
+  tx: Transaction,
   user: UserRow,
   input: { name: string; scopes: readonly string[]; expiresAt: number | null },
   actor: string,
@@ -88,7 +88,7 @@ export async function createToken(
 }
 
 /** The team's live tokens, newest first. */
-export async function listTokens(db: Reading, teamId: string): Promise<Token[]> {
+export async function listTokens(db: Connection, teamId: string): Promise<Token[]> {
   const rows = await selectTokens(db, teamId);
   return rows.map(({ token, userName, userType }) =>
     tokenResource(token, { id: token.userId, name: userName, type: userType }),
@@ -100,7 +100,7 @@ export async function listTokens(db: Reading, teamId: string): Promise<Token[]> 
  * @throws DomainError `not_found` when the team has no such live token.
  */
 export async function revokeToken(
-  tx: Writing,
+  tx: Transaction,
   teamId: string,
   id: string,
   actor: string,
@@ -113,7 +113,7 @@ export async function revokeToken(
 
 /** Revokes every token of the user, or with `name` those that have it: they are refused from the next request on. */
 export async function revokeTokensOfUser(
-  tx: Writing,
+  tx: Transaction,
   userId: string,
   actor: string,
   name?: string,
@@ -148,7 +148,7 @@ function noteUse(db: Database, tokenId: string, now: number): void {
   db.write((tx) => updateLastUsed(tx, tokenId, minute)).catch(() => noted.tokenIds.delete(tokenId));
 }
 
-async function recordRevoked(tx: Writing, row: TokenRow, actor: string): Promise<void> {
+async function recordRevoked(tx: Transaction, row: TokenRow, actor: string): Promise<void> {
   await record(tx, {
     teamId: row.teamId,
     actor,

@@ -1,4 +1,4 @@
-import type { Reading } from "../database/database.ts";
+import type { Connection } from "../database/database.ts";
 import { selectUserByUserName, type UserRow } from "./store.ts";
 
 /** What a company directory knows a person by; a bot has nothing of it. */
@@ -22,7 +22,7 @@ export const noProfile: Profile = {
  * refuse to work with people who lack either part of a name, so one that is a single word stands for both.
  */
 export async function firstProfile(
-  db: Reading,
+  db: Connection,
   teamId: string,
   { name, email }: { name: string; email: string | null },
 ): Promise<Profile> {

@@ -1,4 +1,4 @@
-import type { Reading, Writing } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { slugOf } from "../input/text.ts";
 import type { Role, Subject } from "../subject.ts";
@@ -11,7 +11,7 @@ export type Person = User & { role: Role; active: boolean; email: string | null 
 
 /** Adds a bot or a human as given, without a word in the audit log: for those who write their own. */
 export async function addUser(
-  tx: Writing,
+  tx: Transaction,
   user: Pick<UserRow, "teamId" | "type" | "name" | "role" | "email"> & Partial<Profile>,
 ): Promise<UserRow> {
   const now = Date.now();
@@ -34,7 +34,7 @@ export async function addUser(
  * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
  */
 export async function getUserNamed(
-  db: Reading,
+  db: Connection,
   teamId: string,
   reference: string,
   {
@@ -61,7 +61,7 @@ export async function getUserNamed(
 }
 
 /** @throws DomainError `not_found` when the team has no user of this id. */
-export async function getUser(db: Reading, teamId: string, id: string): Promise<UserRow> {
+export async function getUser(db: Connection, teamId: string, id: string): Promise<UserRow> {
   const row = await selectUser(db, teamId, id.toLowerCase());
   if (!row) throw notFound("user");
   return row;
@@ -91,7 +91,7 @@ export function subjectOf({ id, teamId, name, type, role, deactivatedAt }: UserR
   return { id, teamId, name, type, role };
 }
 
-async function usersOfSlug(db: Reading, teamId: string, slug: string): Promise<UserRow[]> {
+async function usersOfSlug(db: Connection, teamId: string, slug: string): Promise<UserRow[]> {
   if (slug === "") return [];
   return (await selectUsers(db, teamId, { all: true })).filter((user) => slugOf(user.name) === slug);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
-import { remembered } from "../../src/database/cached.ts";
+import { cached } from "../../src/database/cached.ts";
 import { selectChannel, updateArchived } from "../../src/channels/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
@@ -79,7 +79,7 @@ describe("a remembered question", () => {
     const { id: teamId, owner } = await workspace.team("Acme");
     const channel = await workspace.channel(owner, "builds");
     let asked = 0;
-    const isArchived = remembered((db, id: string) => {
+    const isArchived = cached((db, id: string) => {
       asked++;
       return selectChannel(db, teamId, id)?.isArchived;
     });
@@ -107,7 +107,7 @@ describe("a remembered question", () => {
     await using stage = await askedWorkspace();
     const { read } = stage.database;
     let asked = 0;
-    const length = remembered((_db, text: string) => {
+    const length = cached((_db, text: string) => {
       asked++;
       return text.length;
     });

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { refuseForeignLog } from "../../src/database/log-number.ts";
+import { requireOwnLog } from "../../src/database/log-number.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import type { Database } from "../../src/database/database.ts";
@@ -47,7 +47,7 @@ function contentOf(path: string) {
 
 function isRefused(path: string): boolean {
   try {
-    refuseForeignLog(path);
+    requireOwnLog(path);
     return false;
   } catch (error) {
     expect(String(error)).toContain("beside it was written for");

@@ -1,12 +1,12 @@
 import { Database as SqliteFile, type Statement } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { Commit } from "../../src/database/commit.ts";
-import type { Writing } from "../../src/database/database.ts";
+import type { Transaction } from "../../src/database/database.ts";
 import * as schema from "../../src/database/schema.ts";
 
 /** A connection that notes what runs on it, through drizzle or past it. */
 export type NotingConnection = Disposable & {
-  tx: Writing;
+  tx: Transaction;
   file: SqliteFile;
   /** The statements since it was last emptied, each with the values it ran with. */
   noted: Array<{ sql: string; params: unknown[] }>;
@@ -14,7 +14,7 @@ export type NotingConnection = Disposable & {
 
 const runs = new Set<PropertyKey>(["run", "get", "all", "values"]);
 
-/** Opens the database. Each look at the workspace's stamp finds another one, so that nothing is answered from memory. */
+/** Opens the database. Each look at the cache version finds another one, so that nothing is answered from memory. */
 export function notingConnection(path: string): NotingConnection {
   const noted: NotingConnection["noted"] = [];
   const file = new SqliteFile(path, { strict: true });
@@ -31,9 +31,9 @@ export function notingConnection(path: string): NotingConnection {
       },
     });
   Object.assign(file, { prepare: notingPrepare });
-  const stamp = { now: () => crypto.randomUUID(), forget: () => {} };
+  const cacheVersion = { now: () => crypto.randomUUID(), forget: () => {} };
   const tx = Object.assign(drizzle(file, { schema }), {
-    stamp,
+    cacheVersion,
     webhooksVisibility: "workspace" as const,
     commit: new Commit(),
   });

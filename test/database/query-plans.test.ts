@@ -2,7 +2,7 @@ import type { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { getChannel } from "../../src/channels/channels.ts";
-import type { Database, Writing } from "../../src/database/database.ts";
+import type { Database, Transaction } from "../../src/database/database.ts";
 import * as schema from "../../src/database/schema.ts";
 import type { Outcome } from "../../src/deliveries/attempt.ts";
 import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
@@ -57,7 +57,7 @@ let cast: Cast;
 let subject: Subject;
 let file: SqliteFile;
 let noted: NotingConnection["noted"];
-let tx: Writing;
+let tx: Transaction;
 /** What runs on it is noted. */
 let database: Database;
 let subscriptionId: string;
@@ -173,7 +173,7 @@ describe("the cost of a delivery does not grow with the data", () => {
   });
 
   test("when it goes by what creators may see, as the event is queued and as what they may not see is dropped", async () => {
-    const byCreators = Object.create(tx, { webhooksVisibility: { value: "creator" } }) as Writing;
+    const byCreators = Object.create(tx, { webhooksVisibility: { value: "creator" } }) as Transaction;
     const { id } = await subscribe(null, actorOf(subjectOf(cast.stranger)));
     const waiting = async () => (await selectNextJobs(tx, id, 20)).length;
     await expectFlatCost(async () => {

@@ -1,6 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { join } from "node:path";
-import type { Database, Writing } from "../../src/database/database.ts";
+import type { Database, Transaction } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { insertTeam } from "../../src/teams/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -23,7 +23,7 @@ export function open(
 }
 
 /** Adds a team of this name, and returns it. */
-export async function addTeam(tx: Writing, name: string): Promise<string> {
+export async function addTeam(tx: Transaction, name: string): Promise<string> {
   await insertTeam(tx, { id: name, name, slug: name, createdAt: 0 });
   return name;
 }

@@ -13,7 +13,7 @@ describe("whoever waits for work", () => {
     database.onWork((ids) => told.push({ ids: [...ids].sort(), onDisk: teamsOnDisk(path) }));
 
     const failing = database.write(async (tx) => {
-      tx.commit.woken.add("never");
+      tx.commit.subscriptionsWithWork.add("never");
       tx.run(sql`PRAGMA defer_foreign_keys = ON`);
       tx.run(
         sql`INSERT INTO channel_members (channel_id, user_id, joined_at) VALUES ('nowhere', 'nobody', 0)`,
@@ -23,7 +23,7 @@ describe("whoever waits for work", () => {
     await Promise.all(
       ["one", "two"].map((name) =>
         database.write(async (tx) => {
-          tx.commit.woken.add(`for ${name}`);
+          tx.commit.subscriptionsWithWork.add(`for ${name}`);
           await addTeam(tx, name);
         }),
       ),
@@ -41,7 +41,7 @@ describe("whoever waits for work", () => {
     database.onWork(() => void order.push("told"));
     const answering = async () => {
       await database.write(async (tx) => {
-        tx.commit.woken.add("somebody");
+        tx.commit.subscriptionsWithWork.add("somebody");
         await addTeam(tx, "one");
       });
       // As far from the write as an answer is.

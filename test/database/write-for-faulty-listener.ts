@@ -10,7 +10,7 @@ database.onWork(() => {
 });
 for (const name of ["one", "two"]) {
   await database.write(async (tx) => {
-    if (name === "one") tx.commit.woken.add("somebody");
+    if (name === "one") tx.commit.subscriptionsWithWork.add("somebody");
     await insertTeam(tx, { id: name, name, slug: name, createdAt: 0 });
   });
   process.stdout.write(`${name}\n`);

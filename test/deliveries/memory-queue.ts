@@ -57,7 +57,7 @@ export class MemoryQueue implements Queue {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  standing(subscription: string) {
+  deliveryRecord(subscription: string) {
     return {
       teamId: this.teams.get(subscription) ?? "team",
       url: `http://${this.hosts.get(subscription) ?? subscription}/`,

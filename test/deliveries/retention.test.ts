@@ -3,7 +3,7 @@ import type { Database } from "../../src/database/database.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { insertEvent, selectEventSeqs } from "../../src/outbox/event-store.ts";
 import { beforeFanOuts, insertFanOut, selectFanOutsAfter } from "../../src/outbox/fan-out-store.ts";
-import { enqueue, hastenJob, selectJobsAfter } from "../../src/outbox/job-store.ts";
+import { enqueue, makeJobDue, selectJobsAfter } from "../../src/outbox/job-store.ts";
 import { createLog } from "../../src/log/log.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -98,7 +98,7 @@ test.each([3, 5, 7])(
         if (++looks === nth) {
           void database.write((tx) => {
             const all = selectJobsAfter(tx, subscriptionId, { dueAt: 0, eventSeq: 0 }, seqs.length);
-            for (const job of all) hastenJob(tx, subscriptionId, job);
+            for (const job of all) makeJobDue(tx, subscriptionId, job);
           });
         }
         return database.read;

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { DomainError, invalid } from "../../src/errors.ts";
-import { directAnswers } from "../../src/http/fast-path.ts";
-import { refusalAnswer } from "../../src/http/error-responses.ts";
+import { fastPaths } from "../../src/http/fast-path.ts";
+import { elysiaErrorResponse } from "../../src/http/error-responses.ts";
 
 const greeting = new Elysia({ name: "greeting" }).macro({
   greets: (name: string) => ({
@@ -19,7 +19,7 @@ const greeting = new Elysia({ name: "greeting" }).macro({
 });
 
 const routes = new Elysia({ prefix: "/rooms", normalize: false })
-  .onError(({ error, request, set }) => refusalAnswer(error, request, set.headers))
+  .onError(({ error, request, set }) => elysiaErrorResponse(error, request, set.headers))
   .use(greeting)
   .post("/:room/made", ({ greeting: said, params, status }) => status(201, { said, room: params.room }), {
     greets: "Ada",
@@ -40,7 +40,7 @@ const routes = new Elysia({ prefix: "/rooms", normalize: false })
   )
   .get("/:room", ({ query }) => query);
 
-const direct = directAnswers(routes.routes);
+const direct = fastPaths(routes.routes);
 
 async function shown(response: Response) {
   const headers = Object.fromEntries(response.headers);

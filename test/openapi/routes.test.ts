@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { application } from "../../src/application.ts";
-import { contextOfNothing } from "../../src/openapi/stub-context.ts";
+import { stubContext } from "../../src/openapi/stub-context.ts";
 import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { startServer } from "../support/server.ts";
 
@@ -22,7 +22,7 @@ const beside = [
 
 describe("the routes and the document", () => {
   test("are the same, but for the few addresses beside the API", () => {
-    const { routes } = application(contextOfNothing(), { integrationsEnabled: true, baseUrl: "" });
+    const { routes } = application(stubContext(), { integrationsEnabled: true, baseUrl: "" });
     const served = routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
     const described = documented.map(({ method, path }) => `${method} ${path}`);
     expect(served.sort()).toEqual([...described, ...beside].sort());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { userKind } from "../../src/scim/protocol/attributes.ts";
+import { userResourceType } from "../../src/scim/protocol/attributes.ts";
 import { Document } from "../../src/scim/protocol/document.ts";
 import { parseFilter } from "../../src/scim/protocol/filter.ts";
 import { stepsOf, stepsOfObject, take } from "../../src/scim/protocol/patch.ts";
@@ -85,16 +85,16 @@ describe("what would reach into every object", () => {
     const document = new Document();
     const attempts = [
       ...paths.map((path) => () => {
-        for (const step of stepsOf(userKind, { Operations: [{ op: "add", path, value }] }))
+        for (const step of stepsOf(userResourceType, { Operations: [{ op: "add", path, value }] }))
           take(document, step);
       }),
       () => {
         const body = JSON.parse(
           `{"__proto__":${polluting},"emails":[{"value":"a","__proto__":${polluting}}]}`,
         );
-        for (const step of stepsOfObject(userKind, "add", body as object)) take(document, step);
+        for (const step of stepsOfObject(userResourceType, "add", body as object)) take(document, step);
       },
-      () => parseFilter(userKind, '__proto__.x eq "polluted"'),
+      () => parseFilter(userResourceType, '__proto__.x eq "polluted"'),
     ];
     for (const attempt of attempts) expect(attempt).toThrow();
     expect(({} as { x?: unknown }).x).toBeUndefined();

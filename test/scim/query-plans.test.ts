@@ -1,8 +1,8 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Writing } from "../../src/database/database.ts";
-import { groupKind, userKind } from "../../src/scim/protocol/attributes.ts";
+import type { Transaction } from "../../src/database/database.ts";
+import { groupResourceType, userResourceType } from "../../src/scim/protocol/attributes.ts";
 import type { Directory } from "../../src/scim/protocol/directory.ts";
 import { createGroup, listGroups, patchGroup } from "../../src/scim/groups/groups.ts";
 import { parametersOfBody } from "../../src/scim/protocol/parameters.ts";
@@ -21,7 +21,7 @@ let connection: NotingConnection;
 let workspace: Workspace;
 let directory: Directory;
 let file: SqliteFile;
-let tx: Writing;
+let tx: Transaction;
 let noted: NotingConnection["noted"];
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ describe("the cost does not grow with the number of people", () => {
     'emails[type eq "work"].value eq "ann@example.com"',
     'userName eq "ann@example.com" and active eq true',
   ])("when one is looked up by %s", async (filter) => {
-    const query = queryOf(userKind, parametersOfBody({ filter, startIndex: 1, count: 100 }));
+    const query = queryOf(userResourceType, parametersOfBody({ filter, startIndex: 1, count: 100 }));
     await expectFlatCost(() => listUsers(tx, directory, query));
   });
 
@@ -108,8 +108,8 @@ test.each([
   const read = parametersOfBody({ sortBy, excludedAttributes: "members" });
   await plansOf(() =>
     what === "people"
-      ? listUsers(tx, directory, queryOf(userKind, read))
-      : listGroups(tx, directory, queryOf(groupKind, read)),
+      ? listUsers(tx, directory, queryOf(userResourceType, read))
+      : listGroups(tx, directory, queryOf(groupResourceType, read)),
   );
   const pages = noted.filter(({ sql }) => sql.includes(" limit "));
   expect(pages.length).toBeGreaterThan(0);
@@ -143,8 +143,8 @@ describe("an index is used", () => {
     const read = parametersOfBody({ ...parameters, excludedAttributes: "members" });
     const plans = await plansOf(() =>
       kind === "Users"
-        ? listUsers(tx, directory, queryOf(userKind, read))
-        : listGroups(tx, directory, queryOf(groupKind, read)),
+        ? listUsers(tx, directory, queryOf(userResourceType, read))
+        : listGroups(tx, directory, queryOf(groupResourceType, read)),
     );
     expect(plans.map(({ step }) => step).join("\n")).toMatch(index);
     // The last term is the id, of which there is one for each userName.

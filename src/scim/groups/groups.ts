@@ -6,14 +6,14 @@ import {
   selectChannelBySlug,
   updateChannelName,
 } from "../../channels/store.ts";
-import type { Reading, Writing } from "../../database/database.ts";
+import type { Connection, Transaction } from "../../database/database.ts";
 import { isUuid, slugOf } from "../../input/text.ts";
 import { checkOf } from "../../input/validation.ts";
-import { groupKind } from "../protocol/attributes.ts";
+import { groupResourceType } from "../protocol/attributes.ts";
 import { type Directory, scimActor } from "../protocol/directory.ts";
 import { Document } from "../protocol/document.ts";
-import { noResource, refused } from "../protocol/errors.ts";
-import { type Step, stepsOf, stepsOfObject, take } from "../protocol/patch.ts";
+import { noResource, scimError } from "../protocol/errors.ts";
+import { type PatchOperation, stepsOf, stepsOfObject, take } from "../protocol/patch.ts";
 import { isWanted, type Projection, type Resource } from "../protocol/projection.ts";
 import type { Query } from "../protocol/query.ts";
 import { changeMembers, MemberChange } from "./members.ts";
@@ -33,7 +33,7 @@ type Wanted = { name: string; externalId: string | null };
  * @throws ScimError `invalidFilter`; `tooMany` for more members than one answer shows.
  */
 export async function listGroups(
-  db: Reading,
+  db: Connection,
   { teamId, root }: Directory,
   query: Query,
 ): Promise<{ total: number; resources: Resource[] }> {
@@ -47,7 +47,7 @@ export async function listGroups(
 
 /** @throws ScimError 404; `tooMany` for more members than one answer shows. */
 export async function getGroup(
-  db: Reading,
+  db: Connection,
   directory: Directory,
   id: string,
   projection: Projection,
@@ -62,15 +62,15 @@ export async function getGroup(
  * @throws ScimError `invalidValue`; `uniqueness` when a channel has the name.
  */
 export async function createGroup(
-  tx: Writing,
+  tx: Transaction,
   directory: Directory,
   body: object,
   projection: Projection,
 ): Promise<Resource> {
   const document = new Document();
-  const change = await takeAll(tx, undefined, document, stepsOfObject(groupKind, "replace", body));
+  const change = await takeAll(tx, undefined, document, stepsOfObject(groupResourceType, "replace", body));
   const wanted = wantedOf(document);
-  await clearWay(tx, directory.teamId, wanted.name);
+  await releaseSlug(tx, directory.teamId, wanted.name);
   const channel = await createManagedChannel(tx, directory.teamId, wanted, scimActor);
   await changeMembers(tx, channel, change);
   return await getGroup(tx, directory, channel.id, projection);
@@ -81,7 +81,7 @@ export async function createGroup(
  * @throws ScimError 404, `invalidValue`, `uniqueness`.
  */
 export async function replaceGroup(
-  tx: Writing,
+  tx: Transaction,
   directory: Directory,
   id: string,
   body: object,
@@ -89,7 +89,7 @@ export async function replaceGroup(
 ): Promise<Resource> {
   const channel = await getGroupChannel(tx, directory, id);
   const document = new Document();
-  const change = await takeAll(tx, channel.id, document, stepsOfObject(groupKind, "replace", body));
+  const change = await takeAll(tx, channel.id, document, stepsOfObject(groupResourceType, "replace", body));
   change.isReplaced = true;
   await save(tx, channel, wantedOf(document), change);
   return await getGroup(tx, directory, channel.id, projection);
@@ -101,7 +101,7 @@ export async function replaceGroup(
  * @throws ScimError 404 and as `stepsOf`, `take` and `changeMembers`; `tooMany` for more members than one answer shows.
  */
 export async function patchGroup(
-  tx: Writing,
+  tx: Transaction,
   directory: Directory,
   id: string,
   body: object,
@@ -111,7 +111,7 @@ export async function patchGroup(
   const document = new Document();
   document.put("displayName", channel.name);
   document.put("externalId", channel.externalId);
-  const change = await takeAll(tx, channel.id, document, stepsOf(groupKind, body));
+  const change = await takeAll(tx, channel.id, document, stepsOf(groupResourceType, body));
   await save(tx, channel, wantedOf(document), change);
   return projection.only && (await getGroup(tx, directory, channel.id, projection));
 }
@@ -120,11 +120,11 @@ export async function patchGroup(
  * Archives the channel; for the directory it is gone.
  * @throws ScimError 404.
  */
-export async function deleteGroup(tx: Writing, directory: Directory, id: string): Promise<void> {
+export async function deleteGroup(tx: Transaction, directory: Directory, id: string): Promise<void> {
   await setArchived(tx, await getGroupChannel(tx, directory, id), true, scimActor);
 }
 
-async function getGroupChannel(db: Reading, { teamId }: Directory, id: string): Promise<ChannelRow> {
+async function getGroupChannel(db: Connection, { teamId }: Directory, id: string): Promise<ChannelRow> {
   const row = isUuid(id) ? selectChannel(db, teamId, id.toLowerCase()) : undefined;
   if (!row || !row.isManaged || row.isArchived) throw noResource("Group", id);
   return row;
@@ -132,10 +132,10 @@ async function getGroupChannel(db: Reading, { teamId }: Directory, id: string): 
 
 /** Takes the steps in the document; those that are about members are gathered and returned. */
 async function takeAll(
-  db: Reading,
+  db: Connection,
   channelId: string | undefined,
   document: Document,
-  steps: readonly Step[],
+  steps: readonly PatchOperation[],
 ): Promise<MemberChange> {
   const change = new MemberChange();
   for (const step of steps) {
@@ -147,21 +147,22 @@ async function takeAll(
 
 function wantedOf(document: Document): Wanted {
   const displayName = document.text("displayName");
-  if (displayName === undefined) throw refused("invalidValue", "displayName takes a text, and is required.");
+  if (displayName === undefined)
+    throw scimError("invalidValue", "displayName takes a text, and is required.");
   const { name } = checkName({ name: displayName, visibility: "private" });
-  if (slugOf(name) === "") throw refused("invalidValue", "displayName needs a letter or a digit.");
+  if (slugOf(name) === "") throw scimError("invalidValue", "displayName needs a letter or a digit.");
   return { name, externalId: document.text("externalId") ?? null };
 }
 
 /** Writes what is different, and nothing where nothing is. */
 async function save(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   { name, externalId }: Wanted,
   change: MemberChange,
 ): Promise<void> {
   if (name !== channel.name) {
-    await clearWay(tx, channel.teamId, name, channel.id);
+    await releaseSlug(tx, channel.teamId, name, channel.id);
     await renameChannel(tx, channel, name, scimActor);
   }
   const hasChanged = await changeMembers(tx, { ...channel, name }, change);
@@ -173,21 +174,21 @@ async function save(
  * Makes sure that a group can have the name. The channel of a group that was deleted gives its slug up, and is not
  * taken for the new one: its messages are not for whoever is in a group of the same name later.
  */
-async function clearWay(tx: Writing, teamId: string, name: string, ownId?: string): Promise<void> {
+async function releaseSlug(tx: Transaction, teamId: string, name: string, ownId?: string): Promise<void> {
   const holder = await selectChannelBySlug(tx, teamId, slugOf(name));
   if (!holder || holder.id === ownId) return;
   if (holder.isManaged && holder.isArchived) {
     return await updateChannelName(tx, holder.id, holder.name, `${holder.slug}-${holder.id}`);
   }
   const what = holder.isManaged ? "Group" : "channel that the directory does not manage";
-  throw refused("uniqueness", `There is a ${what} of the name ${JSON.stringify(holder.name)} already.`);
+  throw scimError("uniqueness", `There is a ${what} of the name ${JSON.stringify(holder.name)} already.`);
 }
 
-async function membersOf(db: Reading, rows: readonly ChannelRow[]): Promise<Map<string, GroupMember[]>> {
+async function membersOf(db: Connection, rows: readonly ChannelRow[]): Promise<Map<string, GroupMember[]>> {
   const ids = rows.map(({ id }) => id);
   const members = ids.length === 0 ? [] : await selectGroupMembers(db, ids, membersMax + 1);
   if (members.length > membersMax) {
-    throw refused(
+    throw scimError(
       "tooMany",
       `An answer shows ${membersMax} members: ask with excludedAttributes=members, or for fewer groups.`,
     );

@@ -1,13 +1,13 @@
 import { record } from "../../audit/audit.ts";
 import type { ChannelRow } from "../../channels/store.ts";
-import type { Reading, Writing } from "../../database/database.ts";
+import type { Connection, Transaction } from "../../database/database.ts";
 import { joinChannel, leaveChannel } from "../../members/members.ts";
 import { insertMember } from "../../channels/member-store.ts";
 import type { UserRow } from "../../users/store.ts";
 import { itemsOf } from "../protocol/document.ts";
-import { refused } from "../protocol/errors.ts";
+import { scimError } from "../protocol/errors.ts";
 import type { Filter } from "../protocol/filter.ts";
-import type { Step } from "../protocol/patch.ts";
+import type { PatchOperation } from "../protocol/patch.ts";
 import { scimActor } from "../protocol/directory.ts";
 import { selectPeopleOf } from "../users/store.ts";
 import { selectPeopleIn } from "./store.ts";
@@ -26,10 +26,14 @@ export class MemberChange {
    * Takes a step whose target is `members`.
    * @throws ScimError `invalidPath`, `invalidFilter`, `invalidValue`; `noTarget` for somebody who is not in the group.
    */
-  async take(db: Reading, channelId: string | undefined, { op, target, value }: Step): Promise<void> {
+  async take(
+    db: Connection,
+    channelId: string | undefined,
+    { op, target, value }: PatchOperation,
+  ): Promise<void> {
     const { attribute, part, filter } = target;
     if (part || (filter && op !== "remove")) {
-      throw refused(
+      throw scimError(
         "invalidPath",
         "Members are added by members alone, and removed by members[value eq …] too.",
       );
@@ -50,12 +54,13 @@ export class MemberChange {
     this.removed.clear();
   }
 
-  async #removeSelected(db: Reading, channelId: string | undefined, ids: string[]): Promise<void> {
+  async #removeSelected(db: Connection, channelId: string | undefined, ids: string[]): Promise<void> {
     for (const id of ids) {
       const isThere = this.added.has(id) || (!this.isReplaced && !this.removed.has(id));
       const isIn =
         this.added.has(id) || (channelId && (await selectPeopleIn(db, channelId, [id])).length > 0);
-      if (!isThere || !isIn) throw refused("noTarget", `${JSON.stringify(id)} is not a member of the group.`);
+      if (!isThere || !isIn)
+        throw scimError("noTarget", `${JSON.stringify(id)} is not a member of the group.`);
       this.added.delete(id);
       this.removed.add(id);
     }
@@ -68,7 +73,7 @@ export class MemberChange {
  * @throws ScimError `invalidValue` for anybody who is not a person of the team.
  */
 export async function changeMembers(
-  tx: Writing,
+  tx: Transaction,
   channel: ChannelRow,
   change: MemberChange,
 ): Promise<boolean> {
@@ -86,15 +91,15 @@ export async function changeMembers(
   return leaving.length + joining.length > 0;
 }
 
-async function getPeople(db: Reading, teamId: string, ids: string[]): Promise<UserRow[]> {
+async function getPeople(db: Connection, teamId: string, ids: string[]): Promise<UserRow[]> {
   const people = ids.length === 0 ? [] : await selectPeopleOf(db, teamId, ids);
   const known = new Set(people.map(({ id }) => id));
   const stranger = ids.find((id) => !known.has(id));
   if (stranger === undefined) return people;
-  throw refused("invalidValue", `${JSON.stringify(stranger.slice(0, 100))} is not the id of a User.`);
+  throw scimError("invalidValue", `${JSON.stringify(stranger.slice(0, 100))} is not the id of a User.`);
 }
 
-async function join(tx: Writing, channel: ChannelRow, user: UserRow): Promise<void> {
+async function join(tx: Transaction, channel: ChannelRow, user: UserRow): Promise<void> {
   if (user.deactivatedAt === null) {
     await joinChannel(tx, channel, user, scimActor);
     return;
@@ -113,5 +118,5 @@ async function join(tx: Writing, channel: ChannelRow, user: UserRow): Promise<vo
 function idsOf(filter: Filter): string[] {
   if (filter.op === "eq" && filter.path === "value") return [String(filter.value).toLowerCase()];
   if (filter.op === "or") return filter.filters.flatMap(idsOf);
-  throw refused("invalidFilter", 'Members are selected by value eq "…", with or in between.');
+  throw scimError("invalidFilter", 'Members are selected by value eq "…", with or in between.');
 }

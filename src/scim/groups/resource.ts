@@ -1,6 +1,6 @@
 import type { ChannelRow } from "../../channels/store.ts";
 import { timestamp } from "../../timestamp.ts";
-import { groupKind, userKind } from "../protocol/attributes.ts";
+import { groupResourceType, userResourceType } from "../protocol/attributes.ts";
 import type { Resource } from "../protocol/projection.ts";
 import type { GroupMember } from "./store.ts";
 
@@ -11,23 +11,23 @@ export function groupResource(
   root: string,
 ): Resource {
   return {
-    schemas: [groupKind.schema],
+    schemas: [groupResourceType.schema],
     id: row.id,
     ...(row.externalId !== null && { externalId: row.externalId }),
     displayName: row.name,
     ...(members && {
       members: members.map(({ id, name }) => ({
         value: id,
-        $ref: `${root}${userKind.endpoint}/${id}`,
+        $ref: `${root}${userResourceType.endpoint}/${id}`,
         display: name,
-        type: userKind.name,
+        type: userResourceType.name,
       })),
     }),
     meta: {
-      resourceType: groupKind.name,
+      resourceType: groupResourceType.name,
       created: timestamp(row.createdAt),
       lastModified: timestamp(row.updatedAt),
-      location: `${root}${groupKind.endpoint}/${row.id}`,
+      location: `${root}${groupResourceType.endpoint}/${row.id}`,
     },
   };
 }

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { ChannelRow } from "../../channels/store.ts";
-import type { Reading, Writing } from "../../database/database.ts";
+import type { Connection, Transaction } from "../../database/database.ts";
 import { channelMembers, channels, users } from "../../database/schema.ts";
 import type { UserRow } from "../../users/store.ts";
 import type { Query } from "../protocol/query.ts";
@@ -29,7 +29,7 @@ const tables: Tables = {
 const memberColumns = new Map([["value", sql`${channelMembers.userId}`]]);
 
 /** A page of the team's groups, in an order that holds over all pages. */
-export async function selectGroups(db: Reading, teamId: string, query: Query): Promise<ChannelRow[]> {
+export async function selectGroups(db: Connection, teamId: string, query: Query): Promise<ChannelRow[]> {
   const direction = query.isDescending ? desc : asc;
   const column = query.sortBy === undefined ? undefined : tables.columns.get(query.sortBy);
   return await db
@@ -42,7 +42,7 @@ export async function selectGroups(db: Reading, teamId: string, query: Query): P
 }
 
 /** How many groups of the team fit the filter. */
-export async function countGroups(db: Reading, teamId: string, query: Query): Promise<number> {
+export async function countGroups(db: Connection, teamId: string, query: Query): Promise<number> {
   const [row] = await db
     .select({ count: sql<number>`count(*)` })
     .from(channels)
@@ -59,7 +59,7 @@ export type GroupMember = { channelId: string; id: string; name: string };
 
 /** The people in these channels whom the directory sees, `limit` of them at most. */
 export async function selectGroupMembers(
-  db: Reading,
+  db: Connection,
   channelIds: readonly string[],
   limit: number,
 ): Promise<GroupMember[]> {
@@ -82,7 +82,7 @@ export async function selectGroupMembers(
  * bots, which are none of its business.
  */
 export async function selectPeopleIn(
-  db: Reading,
+  db: Connection,
   channelId: string,
   ids?: readonly string[],
 ): Promise<UserRow[]> {
@@ -102,7 +102,7 @@ export async function selectPeopleIn(
 }
 
 export async function updateGroup(
-  tx: Writing,
+  tx: Transaction,
   id: string,
   changes: { externalId: string | null; updatedAt: number },
 ): Promise<void> {

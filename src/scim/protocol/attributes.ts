@@ -4,10 +4,10 @@ export type Attribute = {
   type: "string" | "boolean" | "dateTime" | "reference" | "complex";
   description: string;
   /** Whether it is a list. */
-  isMany?: true;
-  isRequired?: true;
+  multiValued?: true;
+  required?: true;
   /** Whether two values that differ in case are different. */
-  isCaseExact?: true;
+  caseExact?: true;
   /** Whether what a directory says of it is left out: it is ours to say. */
   isReadOnly?: true;
   /** Whether a value of a list is taken out and put in, but never changed in this part of it. */
@@ -15,13 +15,13 @@ export type Attribute = {
   /** Whether no two resources have the same value. */
   isUnique?: true;
   /** The usual values. */
-  words?: readonly string[];
+  canonicalValues?: readonly string[];
   /** What an attribute of type `complex` is made of. */
-  parts?: readonly Attribute[];
+  subAttributes?: readonly Attribute[];
 };
 
 /** A type of resource, where it is found and what it has. */
-export type ResourceKind = {
+export type ResourceType = {
   name: "User" | "Group";
   endpoint: "/Users" | "/Groups";
   schema: string;
@@ -35,16 +35,16 @@ const common: readonly Attribute[] = [
     name: "id",
     type: "string",
     description: "The id that Parley gave.",
-    isCaseExact: true,
+    caseExact: true,
     isReadOnly: true,
   },
-  { name: "externalId", type: "string", description: "The id that the directory gave.", isCaseExact: true },
+  { name: "externalId", type: "string", description: "The id that the directory gave.", caseExact: true },
   {
     name: "meta",
     type: "complex",
     description: "What is known of the resource itself.",
     isReadOnly: true,
-    parts: [
+    subAttributes: [
       { name: "created", type: "dateTime", description: "When it was made.", isReadOnly: true },
       { name: "lastModified", type: "dateTime", description: "When it last changed.", isReadOnly: true },
     ],
@@ -52,7 +52,7 @@ const common: readonly Attribute[] = [
 ];
 
 /** The humans of the team (RFC 7643, 4.1): as much of them as a chat has a use for. */
-export const userKind: ResourceKind = {
+export const userResourceType: ResourceType = {
   name: "User",
   endpoint: "/Users",
   schema: "urn:ietf:params:scim:schemas:core:2.0:User",
@@ -62,14 +62,14 @@ export const userKind: ResourceKind = {
       name: "userName",
       type: "string",
       description: "What the directory finds the person by.",
-      isRequired: true,
+      required: true,
       isUnique: true,
     },
     {
       name: "name",
       type: "complex",
       description: "The person's name.",
-      parts: [
+      subAttributes: [
         { name: "formatted", type: "string", description: "The whole name." },
         { name: "givenName", type: "string", description: "The first name." },
         { name: "familyName", type: "string", description: "The last name." },
@@ -80,10 +80,15 @@ export const userKind: ResourceKind = {
       name: "emails",
       type: "complex",
       description: "E-mail addresses.",
-      isMany: true,
-      parts: [
+      multiValued: true,
+      subAttributes: [
         { name: "value", type: "string", description: "The address." },
-        { name: "type", type: "string", description: "What it is for.", words: ["work", "home", "other"] },
+        {
+          name: "type",
+          type: "string",
+          description: "What it is for.",
+          canonicalValues: ["work", "home", "other"],
+        },
         { name: "primary", type: "boolean", description: "Whether it is the main one." },
       ],
     },
@@ -92,9 +97,9 @@ export const userKind: ResourceKind = {
       name: "roles",
       type: "complex",
       description: "What the person may do in the team. The directory neither makes nor unmakes owners.",
-      isMany: true,
-      parts: [
-        { name: "value", type: "string", description: "The role.", words: ["admin", "member"] },
+      multiValued: true,
+      subAttributes: [
+        { name: "value", type: "string", description: "The role.", canonicalValues: ["admin", "member"] },
         { name: "primary", type: "boolean", description: "Whether it is the main one; there is only one." },
       ],
     },
@@ -102,7 +107,7 @@ export const userKind: ResourceKind = {
 };
 
 /** The private channels that the directory manages (RFC 7643, 4.2). */
-export const groupKind: ResourceKind = {
+export const groupResourceType: ResourceType = {
   name: "Group",
   endpoint: "/Groups",
   schema: "urn:ietf:params:scim:schemas:core:2.0:Group",
@@ -112,21 +117,21 @@ export const groupKind: ResourceKind = {
       name: "displayName",
       type: "string",
       description: "The name of the channel.",
-      isRequired: true,
+      required: true,
       isUnique: true,
     },
     {
       name: "members",
       type: "complex",
       description: "The people in the channel.",
-      isMany: true,
+      multiValued: true,
       // RFC 7643, 8.7.1: members are added and removed, and stay what they are in between.
-      parts: [
+      subAttributes: [
         {
           name: "value",
           type: "string",
           description: "The id of the person.",
-          isCaseExact: true,
+          caseExact: true,
           isImmutable: true,
         },
         {
@@ -141,7 +146,7 @@ export const groupKind: ResourceKind = {
           name: "type",
           type: "string",
           description: "What the member is.",
-          words: ["User"],
+          canonicalValues: ["User"],
           isReadOnly: true,
           isImmutable: true,
         },
@@ -157,7 +162,7 @@ export type Reference = { attribute: Attribute; part?: Attribute; path: string }
  * The attribute that is meant by `userName`, `name.givenName` or either behind the schema's URN, in whatever case;
  * undefined for one that the kind of resource does not have.
  */
-export function findAttribute(kind: ResourceKind, name: string): Reference | undefined {
+export function findAttribute(kind: ResourceType, name: string): Reference | undefined {
   const [first = "", second, ...more] = withoutSchema(kind, name).split(".");
   const attribute = byName([...common, ...kind.attributes], first);
   if (!attribute || more.length > 0) return undefined;
@@ -168,11 +173,11 @@ export function findAttribute(kind: ResourceKind, name: string): Reference | und
 
 /** The part of a complex attribute of this name, in whatever case. */
 export function findPart(attribute: Attribute, name: string): Attribute | undefined {
-  return byName(attribute.parts ?? [], name);
+  return byName(attribute.subAttributes ?? [], name);
 }
 
 /** The name without the schema's URN in front of it; the names of other schemas stay as they are. */
-export function withoutSchema(kind: ResourceKind, name: string): string {
+export function withoutSchema(kind: ResourceType, name: string): string {
   const prefix = `${kind.schema}:`;
   return name.toLowerCase().startsWith(prefix.toLowerCase()) ? name.slice(prefix.length) : name;
 }

@@ -1,6 +1,6 @@
 import { isStorable, isWithin } from "../../input/text.ts";
 import { type Attribute, findPart } from "./attributes.ts";
-import { refused } from "./errors.ts";
+import { scimError } from "./errors.ts";
 
 /** One value of a list, its parts by their names. */
 export type Item = { [part: string]: string | boolean };
@@ -63,7 +63,7 @@ export class Document {
 
   clear(path: string, attribute: Attribute): void {
     this.#values.delete(path);
-    for (const part of attribute.parts ?? []) this.#values.delete(`${path}.${part.name}`);
+    for (const part of attribute.subAttributes ?? []) this.#values.delete(`${path}.${part.name}`);
   }
 }
 
@@ -120,5 +120,5 @@ function partsOf(attribute: Attribute, value: unknown, path: string): Array<[Att
 }
 
 function invalidValue(path: string, takes: string) {
-  return refused("invalidValue", `${path} takes ${takes}.`);
+  return scimError("invalidValue", `${path} takes ${takes}.`);
 }

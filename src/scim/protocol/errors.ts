@@ -26,7 +26,7 @@ export class ScimError extends Error {
 }
 
 /** The refusal of what a request says: 409 for a name that is taken, 400 for everything else. */
-export function refused(scimType: ScimType, detail: string): ScimError {
+export function scimError(scimType: ScimType, detail: string): ScimError {
   return new ScimError(scimType === "uniqueness" ? 409 : 400, detail, scimType);
 }
 

@@ -1,5 +1,5 @@
-import { type Attribute, findAttribute, findPart, type ResourceKind } from "./attributes.ts";
-import { refused } from "./errors.ts";
+import { type Attribute, findAttribute, findPart, type ResourceType } from "./attributes.ts";
+import { scimError } from "./errors.ts";
 
 export type Comparison = "eq" | "ne" | "co" | "sw" | "ew" | "gt" | "ge" | "lt" | "le";
 
@@ -26,14 +26,14 @@ const token = /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|([^\s()[\]"]+))/y;
 type Token = { text: string; isQuoted: boolean };
 
 /** What the names in a filter are looked up in: the kind of resource, or the list whose brackets are open. */
-type Scope = { kind: ResourceKind } | { list: Attribute };
+type Scope = { kind: ResourceType } | { list: Attribute };
 
 /**
  * Reads a filter for resources of the kind, in time linear in its length. A value without its quotes is taken as a
  * text where one is due, as some directories send it.
  * @throws ScimError `invalidFilter` for what is not a filter, and for any attribute that the kind does not have.
  */
-export function parseFilter(kind: ResourceKind, text: string): Filter {
+export function parseFilter(kind: ResourceType, text: string): Filter {
   return new Parser(text).parse({ kind });
 }
 
@@ -94,7 +94,7 @@ class Parser {
     if (this.#peek()?.text === "[") return this.#selection(scope, name.text);
     const found = lookUp(scope, name.text);
     const leaf = found.part ?? found.attribute;
-    if (!found.attribute.isMany) return this.#comparison(found.path, leaf);
+    if (!found.attribute.multiValued) return this.#comparison(found.path, leaf);
     // A list is compared by its values: `members eq "…"` is `members[value eq "…"]`.
     const part = found.part ?? findPart(found.attribute, "value") ?? leaf;
     return { op: "some", attribute: found.attribute, filter: this.#comparison(part.name, part) };
@@ -103,7 +103,7 @@ class Parser {
   /** `emails[type eq "work"]`, and `emails[type eq "work"].value co "@example.com"` of one and the same value. */
   #selection(scope: Scope, name: string): Filter {
     const { attribute, part } = lookUp(scope, name);
-    if (!attribute.isMany || part) throw invalidFilter(`${attribute.name} is not a list`);
+    if (!attribute.multiValued || part) throw invalidFilter(`${attribute.name} is not a list`);
     this.#expect("[");
     const filter = this.#either({ list: attribute });
     this.#expect("]");
@@ -189,7 +189,7 @@ function presence(path: string, attribute: Attribute): Filter {
   if (attribute.type !== "complex") return { op: "pr", path };
   return joined(
     "or",
-    (attribute.parts ?? []).map((part) => ({ op: "pr", path: `${path}.${part.name}` })),
+    (attribute.subAttributes ?? []).map((part) => ({ op: "pr", path: `${path}.${part.name}` })),
   );
 }
 
@@ -230,7 +230,7 @@ function unexpected({ text }: Token) {
 }
 
 function invalidFilter(why: string) {
-  return refused("invalidFilter", `The filter cannot be used: ${why}.`);
+  return scimError("invalidFilter", `The filter cannot be used: ${why}.`);
 }
 
 function shown(text: string): string {

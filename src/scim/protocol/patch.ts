@@ -1,6 +1,6 @@
-import type { Attribute, ResourceKind } from "./attributes.ts";
+import type { Attribute, ResourceType } from "./attributes.ts";
 import { coerced, type Document, type Item, itemOf, itemsOf } from "./document.ts";
-import { refused } from "./errors.ts";
+import { scimError } from "./errors.ts";
 import type { Filter } from "./filter.ts";
 import { parsePath, type Target } from "./path.ts";
 import { fits } from "./selection.ts";
@@ -9,20 +9,20 @@ import { fits } from "./selection.ts";
 export const operationsMax = 1_000;
 
 /** One change of one target. */
-export type Step = { op: "add" | "replace" | "remove"; target: Target; value: unknown };
+export type PatchOperation = { op: "add" | "replace" | "remove"; target: Target; value: unknown };
 
 /**
  * The steps that the body of a PATCH asks for (RFC 7644, 3.5.2), in its order. What is said of attributes that we do
  * not have is left out, and so is what a value without a path says of those that do not change.
  * @throws ScimError `invalidSyntax`, `invalidPath`, `invalidFilter`, `mutability`, `noTarget`, `tooMany`.
  */
-export function stepsOf(kind: ResourceKind, body: object): Step[] {
+export function stepsOf(kind: ResourceType, body: object): PatchOperation[] {
   const operations = field(body, "operations");
   if (!Array.isArray(operations) || operations.length === 0) {
-    throw refused("invalidSyntax", "Operations takes a list of at least one operation.");
+    throw scimError("invalidSyntax", "Operations takes a list of at least one operation.");
   }
   if (operations.length > operationsMax) {
-    throw refused("tooMany", `A PATCH has at most ${operationsMax} operations.`);
+    throw scimError("tooMany", `A PATCH has at most ${operationsMax} operations.`);
   }
   return operations.flatMap((operation: unknown) => stepsOfOperation(kind, operation));
 }
@@ -31,31 +31,31 @@ export function stepsOf(kind: ResourceKind, body: object): Step[] {
  * The steps that make a resource, or a part of it, into what an object says: one for each of its attributes.
  * @throws ScimError as `stepsOf`.
  */
-export function stepsOfObject(kind: ResourceKind, op: "add" | "replace", value: object): Step[] {
-  return Object.entries(value).flatMap(([key, given]): Step[] => {
+export function stepsOfObject(kind: ResourceType, op: "add" | "replace", value: object): PatchOperation[] {
+  return Object.entries(value).flatMap(([key, given]): PatchOperation[] => {
     const target = parsePath(kind, key);
     return target && !target.attribute.isReadOnly ? [{ op, target, value: given }] : [];
   });
 }
 
-function stepsOfOperation(kind: ResourceKind, operation: unknown): Step[] {
+function stepsOfOperation(kind: ResourceType, operation: unknown): PatchOperation[] {
   if (!isObject(operation))
-    throw refused("invalidSyntax", "An operation is an object with op, path and value.");
+    throw scimError("invalidSyntax", "An operation is an object with op, path and value.");
   const [op, path, value] = [field(operation, "op"), field(operation, "path"), field(operation, "value")];
   const verb = typeof op === "string" ? op.toLowerCase() : op;
   if (verb !== "add" && verb !== "replace" && verb !== "remove") {
-    throw refused("invalidSyntax", "op takes add, replace or remove.");
+    throw scimError("invalidSyntax", "op takes add, replace or remove.");
   }
   if (path === undefined || path === null || path === "") {
-    if (verb === "remove") throw refused("noTarget", "A remove needs a path.");
-    if (!isObject(value)) throw refused("invalidValue", "Without a path, value takes an object.");
+    if (verb === "remove") throw scimError("noTarget", "A remove needs a path.");
+    if (!isObject(value)) throw scimError("invalidValue", "Without a path, value takes an object.");
     return stepsOfObject(kind, verb, value);
   }
-  if (typeof path !== "string") throw refused("invalidPath", "path takes a text.");
+  if (typeof path !== "string") throw scimError("invalidPath", "path takes a text.");
   const target = parsePath(kind, path);
   if (!target) return [];
   if (target.attribute.isReadOnly || target.part?.isReadOnly || target.part?.isImmutable) {
-    throw refused("mutability", `${target.attribute.name} cannot be changed.`);
+    throw scimError("mutability", `${target.attribute.name} cannot be changed.`);
   }
   return [{ op: verb, target, value }];
 }
@@ -64,23 +64,24 @@ function stepsOfOperation(kind: ResourceKind, operation: unknown): Step[] {
  * Takes a step in the document.
  * @throws ScimError `invalidValue`; `noTarget` when nothing is selected and nothing can be made of the selection.
  */
-export function take(document: Document, { op, target, value }: Step): void {
+export function take(document: Document, { op, target, value }: PatchOperation): void {
   const { attribute, part } = target;
-  if (attribute.isMany) return document.putList(attribute.name, changed(document, { op, target, value }));
+  if (attribute.multiValued)
+    return document.putList(attribute.name, changed(document, { op, target, value }));
   const path = part ? `${attribute.name}.${part.name}` : attribute.name;
   if (op === "remove") document.clear(path, part ?? attribute);
   else document.assign(path, part ?? attribute, value);
 }
 
 /** The list of the target as it is after the step. A value that is left without its `value` is gone. */
-function changed(document: Document, step: Step): readonly Item[] {
+function changed(document: Document, step: PatchOperation): readonly Item[] {
   const items = document.list(step.target.attribute.name) ?? [];
   const { filter } = step.target;
   const after = filter ? withSelected(items, filter, step) : withAll(items, step);
   return after.filter((item) => item.value !== undefined);
 }
 
-function withAll(items: readonly Item[], { op, target, value }: Step): readonly Item[] {
+function withAll(items: readonly Item[], { op, target, value }: PatchOperation): readonly Item[] {
   const { attribute, part } = target;
   if (part) return items.map((item) => withPart(item, attribute, part, op === "remove" ? null : value));
   // Entra ID removes values of a list by naming them in the value.
@@ -91,7 +92,11 @@ function withAll(items: readonly Item[], { op, target, value }: Step): readonly 
   return op === "remove" ? others : [...others, ...given];
 }
 
-function withSelected(items: readonly Item[], filter: Filter, { op, target, value }: Step): readonly Item[] {
+function withSelected(
+  items: readonly Item[],
+  filter: Filter,
+  { op, target, value }: PatchOperation,
+): readonly Item[] {
   const { attribute, part } = target;
   const change = (item: Item): Item => {
     if (part) return withPart(item, attribute, part, op === "remove" ? null : value);
@@ -99,7 +104,7 @@ function withSelected(items: readonly Item[], filter: Filter, { op, target, valu
   };
   if (!items.some((item) => fits(filter, item))) {
     const described = op === "remove" ? undefined : describedBy(filter);
-    if (!described) throw refused("noTarget", `No value of ${attribute.name} is selected.`);
+    if (!described) throw scimError("noTarget", `No value of ${attribute.name} is selected.`);
     // Entra ID gives the first address to a person by `add` at `emails[type eq "work"].value`.
     return [...items, change(described)];
   }

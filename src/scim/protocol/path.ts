@@ -1,5 +1,5 @@
-import { type Attribute, findAttribute, findPart, type ResourceKind, withoutSchema } from "./attributes.ts";
-import { refused } from "./errors.ts";
+import { type Attribute, findAttribute, findPart, type ResourceType, withoutSchema } from "./attributes.ts";
+import { scimError } from "./errors.ts";
 import { type Filter, parseSelection } from "./filter.ts";
 
 /** What an operation of a PATCH is about: an attribute, a part of it, or some values of a list. */
@@ -18,7 +18,7 @@ const neverNames = new Set(["__proto__", "constructor", "prototype"]);
  * front. Undefined for an attribute or a part that we do not have, which directories send a lot of.
  * @throws ScimError `invalidPath` for what is not a path, `invalidFilter` for what stands in its brackets.
  */
-export function parsePath(kind: ResourceKind, path: string): Target | undefined {
+export function parsePath(kind: ResourceType, path: string): Target | undefined {
   const text = withoutSchema(kind, path);
   const open = text.indexOf("[");
   const close = text.lastIndexOf("]");
@@ -33,7 +33,7 @@ export function parsePath(kind: ResourceKind, path: string): Target | undefined 
   if (!found) return undefined;
   const { attribute } = found;
   if (open < 0) return found.part ? { attribute, part: found.part } : { attribute };
-  if (!attribute.isMany || found.part) throw invalidPath(path);
+  if (!attribute.multiValued || found.part) throw invalidPath(path);
   const filter = parseSelection(attribute, text.slice(open + 1, close));
   if (behind === "") return { attribute, filter };
   const part = findPart(attribute, behind.slice(1));
@@ -41,5 +41,5 @@ export function parsePath(kind: ResourceKind, path: string): Target | undefined 
 }
 
 function invalidPath(path: string) {
-  return refused("invalidPath", `${JSON.stringify(path.slice(0, 100))} is not the path of an attribute.`);
+  return scimError("invalidPath", `${JSON.stringify(path.slice(0, 100))} is not the path of an attribute.`);
 }

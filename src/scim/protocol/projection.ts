@@ -1,5 +1,5 @@
-import { type ResourceKind, withoutSchema } from "./attributes.ts";
-import { refused } from "./errors.ts";
+import { type ResourceType, withoutSchema } from "./attributes.ts";
+import { scimError } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
 
 /** Which attributes of a resource are wanted (RFC 7644, 3.9): names in lower case, parts as `name.givenname`. */
@@ -15,7 +15,7 @@ const always = new Set(["schemas", "id"]);
  * Reads `attributes` and `excludedAttributes`: names with commas between them, or a list of names.
  * @throws ScimError `invalidValue` for anything else.
  */
-export function projectionOf(kind: ResourceKind, parameters: Parameters): Projection {
+export function projectionOf(kind: ResourceType, parameters: Parameters): Projection {
   const only = namesOf(kind, "attributes", parameters("attributes"));
   const not = namesOf(kind, "excludedAttributes", parameters("excludedAttributes"));
   return { only: only.size === 0 ? undefined : only, not };
@@ -49,7 +49,7 @@ export function project(resource: Resource, projection: Projection): Resource {
   return Object.fromEntries(wanted.map(([name, value]) => [name, parts(name, value)])) as Resource;
 }
 
-function namesOf(kind: ResourceKind, parameter: string, value: unknown): Set<string> {
+function namesOf(kind: ResourceType, parameter: string, value: unknown): Set<string> {
   if (value === undefined || value === null) return new Set();
   const names: unknown[] = Array.isArray(value)
     ? value
@@ -58,7 +58,8 @@ function namesOf(kind: ResourceKind, parameter: string, value: unknown): Set<str
       : [value];
   return new Set(
     names.flatMap((name) => {
-      if (typeof name !== "string") throw refused("invalidValue", `${parameter} takes names of attributes.`);
+      if (typeof name !== "string")
+        throw scimError("invalidValue", `${parameter} takes names of attributes.`);
       const plain = withoutSchema(kind, name.trim()).toLowerCase();
       return plain === "" ? [] : [plain];
     }),

@@ -1,5 +1,5 @@
-import type { ResourceKind } from "./attributes.ts";
-import { refused } from "./errors.ts";
+import type { ResourceType } from "./attributes.ts";
+import { scimError } from "./errors.ts";
 import { type Filter, parseFilter } from "./filter.ts";
 import type { Parameters } from "./parameters.ts";
 import { type Projection, projectionOf } from "./projection.ts";
@@ -27,7 +27,7 @@ export type Query = {
  * largest.
  * @throws ScimError `invalidFilter`; `invalidValue` for a number that is none or an attribute that is not there.
  */
-export function queryOf(kind: ResourceKind, parameters: Parameters): Query {
+export function queryOf(kind: ResourceType, parameters: Parameters): Query {
   const filter = textOf(parameters, "filter");
   const sortBy = textOf(parameters, "sortBy");
   return {
@@ -40,10 +40,10 @@ export function queryOf(kind: ResourceKind, parameters: Parameters): Query {
   };
 }
 
-function sortPath(kind: ResourceKind, name: string): string {
+function sortPath(kind: ResourceType, name: string): string {
   const found = findAttribute(kind, name);
   if (found) return found.path;
-  throw refused(
+  throw scimError(
     "invalidValue",
     `A ${kind.name} has no attribute ${JSON.stringify(name.slice(0, 100))} to sort by.`,
   );
@@ -53,7 +53,7 @@ function textOf(parameters: Parameters, name: string): string | undefined {
   const value = parameters(name);
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value === "string") return value;
-  throw refused(name === "filter" ? "invalidFilter" : "invalidValue", `${name} takes a text.`);
+  throw scimError(name === "filter" ? "invalidFilter" : "invalidValue", `${name} takes a text.`);
 }
 
 function wholeNumberOf(parameters: Parameters, name: string): number | undefined {
@@ -61,5 +61,5 @@ function wholeNumberOf(parameters: Parameters, name: string): number | undefined
   if (value === undefined || value === null || value === "") return undefined;
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text === "string" && /^-?\d{1,15}$/.test(text)) return Number(text);
-  throw refused("invalidValue", `${name} takes a whole number.`);
+  throw scimError("invalidValue", `${name} takes a whole number.`);
 }

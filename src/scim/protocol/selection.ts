@@ -16,7 +16,7 @@ export function fits(filter: Filter, item: Item): boolean {
       return false;
     default: {
       const fold = (value: unknown) =>
-        typeof value === "string" && !filter.attribute.isCaseExact ? value.toLowerCase() : value;
+        typeof value === "string" && !filter.attribute.caseExact ? value.toLowerCase() : value;
       return compare(filter.op, fold(item[filter.path]), fold(filter.value));
     }
   }

@@ -1,5 +1,5 @@
 import { and, not, or, type SQL, sql } from "drizzle-orm";
-import { refused } from "./errors.ts";
+import { scimError } from "./errors.ts";
 import type { Comparison, Filter } from "./filter.ts";
 
 /** How a kind of resource stands in the tables. */
@@ -35,12 +35,7 @@ export function conditionOf(filter: Filter, tables: Tables): SQL {
     default: {
       const { op, path, value, attribute } = filter;
       const column = columnOf(tables, path);
-      return comparison(
-        op,
-        column,
-        typeof value === "boolean" ? Number(value) : value,
-        attribute.isCaseExact,
-      );
+      return comparison(op, column, typeof value === "boolean" ? Number(value) : value, attribute.caseExact);
     }
   }
 }
@@ -84,5 +79,5 @@ function columnOf({ columns }: Tables, path: string): SQL {
 }
 
 function notCompared(path: string) {
-  return refused("invalidFilter", `The filter cannot be used: ${path} cannot be compared.`);
+  return scimError("invalidFilter", `The filter cannot be used: ${path} cannot be compared.`);
 }

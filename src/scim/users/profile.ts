@@ -3,11 +3,11 @@ import { isNameable, trim } from "../../input/text.ts";
 import type { Profile } from "../../users/profile.ts";
 import type { Email, UserRow } from "../../users/store.ts";
 import { Document } from "../protocol/document.ts";
-import { refused } from "../protocol/errors.ts";
+import { scimError } from "../protocol/errors.ts";
 import { placeholderEmail } from "./resource.ts";
 
 /** What a directory wants a person to be. What it does not say of `active` and `role` stays as it is. */
-export type Wanted = {
+export type DesiredUser = {
   fields: Profile & { userName: string } & Pick<UserRow, "name" | "email">;
   emails: Email[];
   active: boolean | undefined;
@@ -18,11 +18,11 @@ export type Wanted = {
  * What the document says of a person; `id` is that of one who is there already.
  * @throws ScimError `invalidValue` without a usable `userName`; DomainError `invalid` for a name that is none.
  */
-export function wantedOf(document: Document, id?: string): Wanted {
+export function wantedOf(document: Document, id?: string): DesiredUser {
   const text = (path: string) => document.text(path) ?? null;
   const userName = text("userName");
   if (userName === null || trim(userName) === "" || !isNameable(userName)) {
-    throw refused("invalidValue", "userName takes a text without control characters, and is required.");
+    throw scimError("invalidValue", "userName takes a text without control characters, and is required.");
   }
   const given = {
     userName,
@@ -80,7 +80,7 @@ function nameOf({ displayName, formattedName, givenName, familyName, userName }:
 }
 
 /** Admin, where a role is called so; every other list of roles, an empty one too, makes a member. */
-function roleOf(document: Document): Wanted["role"] {
+function roleOf(document: Document): DesiredUser["role"] {
   const roles = document.list("roles")?.map(({ value }) => String(value).toLowerCase());
   if (roles === undefined) return undefined;
   if (roles.includes("owner")) return "owner";

@@ -1,6 +1,6 @@
 import { timestamp } from "../../timestamp.ts";
 import type { Email, UserRow } from "../../users/store.ts";
-import { userKind } from "../protocol/attributes.ts";
+import { userResourceType } from "../protocol/attributes.ts";
 import type { Resource } from "../protocol/projection.ts";
 
 /**
@@ -17,7 +17,7 @@ export function userResource(row: UserRow, emails: readonly Email[], root: strin
   const shown =
     emails.length > 0 ? emails : [{ value: placeholderEmail(row.id), type: "work", isPrimary: true }];
   return {
-    schemas: [userKind.schema],
+    schemas: [userResourceType.schema],
     id: row.id,
     ...present({ externalId: row.externalId }),
     userName: row.userName,
@@ -27,10 +27,10 @@ export function userResource(row: UserRow, emails: readonly Email[], root: strin
     active: row.deactivatedAt === null,
     roles: [{ value: row.role, primary: true }],
     meta: {
-      resourceType: userKind.name,
+      resourceType: userResourceType.name,
       created: timestamp(row.createdAt),
       lastModified: timestamp(row.updatedAt),
-      location: `${root}${userKind.endpoint}/${row.id}`,
+      location: `${root}${userResourceType.endpoint}/${row.id}`,
     },
   };
 }

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
-import type { Reading, Writing } from "../../database/database.ts";
+import type { Connection, Transaction } from "../../database/database.ts";
 import { prepared } from "../../database/prepared.ts";
 import { userEmails, users } from "../../database/schema.ts";
 import type { Email, UserRow } from "../../users/store.ts";
@@ -50,7 +50,7 @@ const sortColumns: Tables["columns"] = new Map([
 ]);
 
 /** A page of the team's people, in an order that holds over all pages. */
-export async function selectPeople(db: Reading, teamId: string, query: Query): Promise<UserRow[]> {
+export async function selectPeople(db: Connection, teamId: string, query: Query): Promise<UserRow[]> {
   const direction = query.isDescending ? desc : asc;
   const column = query.sortBy === undefined ? undefined : sortColumns.get(query.sortBy);
   return await db
@@ -63,7 +63,7 @@ export async function selectPeople(db: Reading, teamId: string, query: Query): P
 }
 
 /** How many people of the team fit the filter. */
-export async function countPeople(db: Reading, teamId: string, query: Query): Promise<number> {
+export async function countPeople(db: Connection, teamId: string, query: Query): Promise<number> {
   const [row] = await db
     .select({ count: sql<number>`count(*)` })
     .from(users)
@@ -75,7 +75,7 @@ function wanted(teamId: string, { filter }: Query): SQL | undefined {
   return and(eq(users.teamId, teamId), isOfDirectory, filter && conditionOf(filter, tables));
 }
 
-const byId = prepared((db) =>
+const byIdStatement = prepared((db) =>
   db
     .select()
     .from(users)
@@ -85,14 +85,14 @@ const byId = prepared((db) =>
     .prepare(),
 );
 
-export async function selectPerson(db: Reading, teamId: string, id: string): Promise<UserRow | undefined> {
-  const [row] = await byId(db).execute({ teamId, id });
+export async function selectPerson(db: Connection, teamId: string, id: string): Promise<UserRow | undefined> {
+  const [row] = await byIdStatement(db).execute({ teamId, id });
   return row;
 }
 
 /** The people of the team among these ids. */
 export async function selectPeopleOf(
-  db: Reading,
+  db: Connection,
   teamId: string,
   ids: readonly string[],
 ): Promise<UserRow[]> {
@@ -103,7 +103,7 @@ export async function selectPeopleOf(
 }
 
 /** Whom the directory deleted under this name, the last one first. */
-export async function selectRemoved(db: Reading, teamId: string, userName: string): Promise<UserRow[]> {
+export async function selectRemoved(db: Connection, teamId: string, userName: string): Promise<UserRow[]> {
   return await db
     .select()
     .from(users)
@@ -119,7 +119,10 @@ export async function selectRemoved(db: Reading, teamId: string, userName: strin
 }
 
 /** The addresses of these people, in the order in which each one has them. */
-export async function selectEmails(db: Reading, userIds: readonly string[]): Promise<Map<string, Email[]>> {
+export async function selectEmails(
+  db: Connection,
+  userIds: readonly string[],
+): Promise<Map<string, Email[]>> {
   const rows = await db
     .select()
     .from(userEmails)
@@ -134,6 +137,6 @@ export async function selectEmails(db: Reading, userIds: readonly string[]): Pro
   return found;
 }
 
-export async function updatePerson(tx: Writing, id: string, changes: Partial<UserRow>): Promise<void> {
+export async function updatePerson(tx: Transaction, id: string, changes: Partial<UserRow>): Promise<void> {
   await tx.update(users).set(changes).where(eq(users.id, id));
 }

@@ -1,17 +1,17 @@
 import { record } from "../../audit/audit.ts";
-import type { Reading, Writing } from "../../database/database.ts";
+import type { Connection, Transaction } from "../../database/database.ts";
 import { isUuid } from "../../input/text.ts";
 import { type Email, replaceEmails, selectUserByUserName, type UserRow } from "../../users/store.ts";
 import { deactivate, reactivate, setRole } from "../../accounts/people.ts";
 import { addUser } from "../../users/users.ts";
-import { userKind } from "../protocol/attributes.ts";
+import { userResourceType } from "../protocol/attributes.ts";
 import { type Directory, scimActor } from "../protocol/directory.ts";
 import { Document } from "../protocol/document.ts";
-import { noResource, refused } from "../protocol/errors.ts";
+import { noResource, scimError } from "../protocol/errors.ts";
 import { stepsOf, stepsOfObject, take } from "../protocol/patch.ts";
 import type { Resource } from "../protocol/projection.ts";
 import type { Query } from "../protocol/query.ts";
-import { documentOf, type Wanted, wantedOf } from "./profile.ts";
+import { documentOf, type DesiredUser, wantedOf } from "./profile.ts";
 import { userResource } from "./resource.ts";
 import {
   countPeople,
@@ -27,7 +27,7 @@ import {
  * @throws ScimError `invalidFilter`.
  */
 export async function listUsers(
-  db: Reading,
+  db: Connection,
   { teamId, root }: Directory,
   query: Query,
 ): Promise<{ total: number; resources: Resource[] }> {
@@ -40,7 +40,7 @@ export async function listUsers(
 }
 
 /** @throws ScimError 404. */
-export async function getUser(db: Reading, directory: Directory, id: string): Promise<Resource> {
+export async function getUser(db: Connection, directory: Directory, id: string): Promise<Resource> {
   const row = await getPerson(db, directory, id);
   return userResource(row, await emailsOf(db, row), directory.root);
 }
@@ -50,7 +50,7 @@ export async function getUser(db: Reading, directory: Directory, id: string): Pr
  * theirs. A directory that calls both by an `externalId` means the same person only if it is the same.
  * @throws ScimError `invalidValue`; `uniqueness` when somebody has the `userName`.
  */
-export async function createUser(tx: Writing, directory: Directory, body: object): Promise<Resource> {
+export async function createUser(tx: Transaction, directory: Directory, body: object): Promise<Resource> {
   const wanted = wantedOf(documentFrom(body));
   const former = await findFormer(tx, directory, wanted);
   const row = former ?? (await addPerson(tx, directory, wanted));
@@ -65,7 +65,7 @@ export async function createUser(tx: Writing, directory: Directory, body: object
  * @throws ScimError 404, `invalidValue`, `uniqueness`; DomainError `forbidden` for the last owner.
  */
 export async function replaceUser(
-  tx: Writing,
+  tx: Transaction,
   directory: Directory,
   id: string,
   body: object,
@@ -80,7 +80,7 @@ export async function replaceUser(
  * @throws ScimError 404 and as `stepsOf` and `take`; DomainError `forbidden` for the last owner.
  */
 export async function patchUser(
-  tx: Writing,
+  tx: Transaction,
   directory: Directory,
   id: string,
   body: object,
@@ -88,7 +88,7 @@ export async function patchUser(
   const row = await getPerson(tx, directory, id);
   const emails = await emailsOf(tx, row);
   const document = documentOf(row, emails);
-  for (const step of stepsOf(userKind, body)) take(document, step);
+  for (const step of stepsOf(userResourceType, body)) take(document, step);
   await save(tx, row, emails, wantedOf(document, row.id));
   return await getUser(tx, directory, row.id);
 }
@@ -97,14 +97,14 @@ export async function patchUser(
  * Deactivates the person, whom the directory sees no more from now on; what they wrote stays.
  * @throws ScimError 404; DomainError `forbidden` for the last owner.
  */
-export async function deleteUser(tx: Writing, directory: Directory, id: string): Promise<void> {
+export async function deleteUser(tx: Transaction, directory: Directory, id: string): Promise<void> {
   const row = await getPerson(tx, directory, id);
   await deactivate(tx, row, scimActor);
   await updatePerson(tx, row.id, { removedAt: Date.now() });
   await recordUser(tx, row, "user.removed");
 }
 
-async function getPerson(db: Reading, { teamId }: Directory, id: string): Promise<UserRow> {
+async function getPerson(db: Connection, { teamId }: Directory, id: string): Promise<UserRow> {
   const row = isUuid(id) ? await selectPerson(db, teamId, id.toLowerCase()) : undefined;
   if (!row) throw noResource("User", id);
   return row;
@@ -112,14 +112,14 @@ async function getPerson(db: Reading, { teamId }: Directory, id: string): Promis
 
 function documentFrom(body: object): Document {
   const document = new Document();
-  for (const step of stepsOfObject(userKind, "replace", body)) take(document, step);
+  for (const step of stepsOfObject(userResourceType, "replace", body)) take(document, step);
   return document;
 }
 
 async function findFormer(
-  tx: Writing,
+  tx: Transaction,
   { teamId }: Directory,
-  { fields }: Wanted,
+  { fields }: DesiredUser,
 ): Promise<UserRow | undefined> {
   const { userName, externalId } = fields;
   const isSame = (row: UserRow) =>
@@ -129,7 +129,11 @@ async function findFormer(
   return holder ?? (await selectRemoved(tx, teamId, userName)).find(isSame);
 }
 
-async function addPerson(tx: Writing, { teamId }: Directory, { fields, emails }: Wanted): Promise<UserRow> {
+async function addPerson(
+  tx: Transaction,
+  { teamId }: Directory,
+  { fields, emails }: DesiredUser,
+): Promise<UserRow> {
   const row = await addUser(tx, { ...fields, teamId, type: "human", role: "member" });
   await replaceEmails(tx, row.id, emails);
   await recordUser(tx, row, "user.created", { role: row.role });
@@ -137,7 +141,12 @@ async function addPerson(tx: Writing, { teamId }: Directory, { fields, emails }:
 }
 
 /** Writes what is different, and nothing where nothing is. */
-async function save(tx: Writing, row: UserRow, emails: readonly Email[], wanted: Wanted): Promise<void> {
+async function save(
+  tx: Transaction,
+  row: UserRow,
+  emails: readonly Email[],
+  wanted: DesiredUser,
+): Promise<void> {
   const { fields } = wanted;
   const holder = await selectUserByUserName(tx, row.teamId, fields.userName);
   if (holder && holder.id !== row.id) throw userNameTaken(fields.userName);
@@ -156,31 +165,31 @@ async function save(tx: Writing, row: UserRow, emails: readonly Email[], wanted:
 }
 
 /** Sets whether the person may use Parley, and as what. Owners stay owners, and are made by hand alone. */
-async function setStanding(tx: Writing, person: UserRow, { active, role }: Wanted): Promise<void> {
+async function setStanding(tx: Transaction, person: UserRow, { active, role }: DesiredUser): Promise<void> {
   if (role === "owner" && person.role !== "owner") {
-    throw refused("invalidValue", "The directory makes no owners: roles takes admin or member.");
+    throw scimError("invalidValue", "The directory makes no owners: roles takes admin or member.");
   }
   if (role && person.role !== "owner" && person.role !== role) await setRole(tx, person, role, scimActor);
   if (active === false) await deactivate(tx, person, scimActor);
   if (active === true) await reactivate(tx, person, scimActor);
 }
 
-async function emailsOf(db: Reading, { id }: UserRow): Promise<Email[]> {
+async function emailsOf(db: Connection, { id }: UserRow): Promise<Email[]> {
   return (await selectEmails(db, [id])).get(id) ?? [];
 }
 
-async function userResources(db: Reading, rows: readonly UserRow[], root: string): Promise<Resource[]> {
+async function userResources(db: Connection, rows: readonly UserRow[], root: string): Promise<Resource[]> {
   const ids = rows.map(({ id }) => id);
   const emails = ids.length === 0 ? undefined : await selectEmails(db, ids);
   return rows.map((row) => userResource(row, emails?.get(row.id) ?? [], root));
 }
 
 function userNameTaken(userName: string) {
-  return refused("uniqueness", `There is a User with the userName ${JSON.stringify(userName)} already.`);
+  return scimError("uniqueness", `There is a User with the userName ${JSON.stringify(userName)} already.`);
 }
 
 async function recordUser(
-  tx: Writing,
+  tx: Transaction,
   { id, teamId, name }: UserRow,
   action: string,
   details: Record<string, unknown> = {},
