@@ -11,7 +11,7 @@ import type { TroubleListener } from "./trouble.ts";
 export type Connection = BunSQLiteDatabase<typeof schema> & {
   /** The driver's own connection, for the statements that every request runs. */
   readonly $client: SqliteFile;
-  /** As the connection sees it; see `remembered`. */
+  /** As the connection sees it; see `cached`. */
   readonly cacheVersion: CacheVersion;
   /** `WEBHOOKS_VISIBILITY`, as this process was given it; here, because whatever changes a channel queues events. */
   readonly webhooksVisibility: WebhooksVisibility;

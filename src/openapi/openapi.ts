@@ -121,7 +121,7 @@ function finishedResponse(
 
 function referenceToPathParameter(operationId: string, name: string): Reference {
   const found = [`${operationId}.${name}`, name].find((key) => Object.hasOwn(pathParameters, key));
-  if (found === undefined) throw new Error(`openapi-parameters.ts does not describe {${name}}.`);
+  if (found === undefined) throw new Error(`openapi/parameters.ts does not describe {${name}}.`);
   return { $ref: `#/components/parameters/${found}` };
 }
 

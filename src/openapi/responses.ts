@@ -131,7 +131,7 @@ export function inputErrorResponse(field: string, message: string): Response {
 
 /** An answer of a route's own. Without a description it says what its status says. */
 export function ownResponse(status: number, description = successes[status], body?: MediaType): Response {
-  if (description === undefined) throw new Error(`openapi-responses.ts does not say what ${status} means.`);
+  if (description === undefined) throw new Error(`openapi/responses.ts does not say what ${status} means.`);
   return response(description, body);
 }
 

@@ -47,7 +47,7 @@ const destinationStatement = prepared((db) =>
 /** Where the subscription's deliveries go and what signs them; null while it is disabled or deleted. */
 export const selectDestination = cached(
   (db, id: string): Destination | null =>
-    // Null is remembered too: a disabled subscription is asked for with every event that waits for it.
+    // Null is cached too: a disabled subscription is asked for with every event that waits for it.
     destinationStatement(db).get({ id }) ?? null,
 );
 

@@ -8,7 +8,7 @@ import { selectChannel, updateArchived } from "../../src/channels/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
 
-/** The tables that remembered questions are asked of, and the columns that no such question may be about. */
+/** The tables that cached questions are asked of, and the columns that no such question may be about. */
 const settledTables: Record<string, string[]> = {
   users: [],
   channels: ["last_position"],
@@ -72,7 +72,7 @@ describe("the stamp of the workspace", () => {
   );
 });
 
-describe("a remembered question", () => {
+describe("a cached question", () => {
   async function askedWorkspace() {
     const folder = temporaryFolder();
     const workspace = openWorkspace(folder.path);

@@ -38,7 +38,7 @@ export function notingConnection(path: string): NotingConnection {
     commit: new Commit(),
   });
   // Each operation is a commit of its own, in which nothing is put off.
-  const commit = () => Object.assign(new Commit(), { atEnd: (step: () => void) => step() });
+  const commit = () => Object.assign(new Commit(), { beforeCommit: (step: () => void) => step() });
   Object.defineProperty(tx, "commit", { get: commit });
   return { tx, file, noted, [Symbol.dispose]: () => file.close() };
 }

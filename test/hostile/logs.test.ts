@@ -135,7 +135,7 @@ describe("the log", () => {
     const program =
       'import { createLog } from "./log.ts"; const log = createLog("info");' +
       `const text = ${JSON.stringify(hostile)}; for (let n = 0; n < 2; n++) log.warn({ detail: text }, text);`;
-    const cwd = join(import.meta.dir, "../../src");
+    const cwd = join(import.meta.dir, "../../src/log");
     await using child = Bun.spawn([process.execPath, "-e", program], { cwd, stderr: "pipe" });
     const lines = (await child.stderr.text()).split("\n");
     expect(lines.pop()).toBe("");

@@ -5,11 +5,11 @@ import { until } from "../support/conditions.ts";
 import { openPipe, takeFrom } from "../support/pipe.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const sources = join(import.meta.dir, "..", "src");
+const sources = join(import.meta.dir, "../../src/log");
 
 const withLog = `import { createLog } from "./log.ts"; const log = createLog("info");`;
 
-/** Starts a program whose imports are those of a file in `src/`, with standard error wherever the test wants it. */
+/** Starts a program whose imports are those of a file in `src/log/`, with standard error wherever the test wants it. */
 function start<Place extends "pipe" | number>(program: string, stderr: Place) {
   const command = [process.execPath, "-e", program];
   return Bun.spawn(command, { cwd: sources, stdin: "ignore", stdout: "pipe", stderr });
@@ -41,10 +41,10 @@ test("lines for a pipe that is full, and does not make its writers wait, come ou
   const pipe = openPipe(path);
   await using program = start(
     `import { constants, openSync } from "node:fs";
-     import { GatheredLines } from "./gathered-lines.ts";
+     import { LineBuffer } from "./line-buffer.ts";
      import { createLog } from "./log.ts";
      const pipe = openSync(${JSON.stringify(path)}, constants.O_WRONLY | constants.O_NONBLOCK);
-     const log = createLog("info", new GatheredLines(pipe));
+     const log = createLog("info", new LineBuffer(pipe));
      for (let n = 0; n < 2_000; n++) log.info({ n, text: "x".repeat(500) }, "counted");`,
     "pipe",
   );
