@@ -8,6 +8,7 @@ import eventsWait from "../../migrations/0006_events_wait_while_disabled.sql" wi
 import queueClock from "../../migrations/0007_queue_clock.sql" with { type: "text" };
 import subscriptionCreators from "../../migrations/0008_subscription_creators.sql" with { type: "text" };
 import fanOuts from "../../migrations/0009_fan_outs.sql" with { type: "text" };
+import { completeEarlyTables } from "../../migrations/0004_early_tables.ts";
 import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
 /** A step from one form of the data to the next: SQL, or code for what SQL cannot do, which awaits nothing. */
@@ -18,6 +19,7 @@ export const migrations: readonly Migration[] = [
   { name: "0001_workspace", sql: workspace },
   { name: "0002_webhooks", sql: webhooks },
   { name: "0003_directory", sql: directory },
+  { name: "0004_early_tables", change: completeEarlyTables },
   { name: "0004_workspace_stamp", sql: workspaceStamp },
   { name: "0005_leaner_writes", sql: leanerWrites },
   { name: "0006_events_wait_while_disabled", sql: eventsWait },

@@ -1,5 +1,5 @@
 import { Database as SqliteFile } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { migrate } from "../../src/database/migrate.ts";
@@ -79,6 +79,70 @@ test("what waited and what was logged before the queue went by numbers goes on, 
   ]);
   expect(all("PRAGMA integrity_check")).toEqual([["ok"]]);
   expect(all("PRAGMA foreign_key_check")).toEqual([]);
+});
+
+describe("a database of the days on which its migrations were still edited", () => {
+  /** A file with the migrations before `name`, changed back to what they made at first. */
+  function early(path: string, name: string, changes: string[]): void {
+    using file = new SqliteFile(path, { create: true, strict: true });
+    migrate(
+      file,
+      migrations.filter((migration) => migration.name < name && migration.name !== "0004_early_tables"),
+    );
+    for (const sql of changes) file.run(sql);
+  }
+
+  /** Opens the database, then compares its tables and indexes with those of a new one. */
+  async function expectLikeNew(path: string): Promise<void> {
+    using folder = temporaryFolder();
+    const newPath = join(folder.path, "parley.db");
+    await openDatabase(path).close();
+    await openDatabase(newPath).close();
+    const [opened, made] = [path, newPath].map((each) => {
+      using file = new SqliteFile(each, { readonly: true });
+      return file
+        .query<{ name: string; sql: string }, []>(
+          "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name",
+        )
+        .all()
+        .map(({ name, sql }) => [name, sql.replace(/--.*|["\s]|IF NOT EXISTS/g, "").toLowerCase()]);
+    });
+    expect(opened).toEqual(made);
+  }
+
+  test("is given the key's check value and every index that came later", async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "parley.db");
+    early(path, "0004", [
+      "DROP TABLE secret_key",
+      "DROP INDEX subscriptions_deleted",
+      "DROP INDEX attempts_by_age",
+      "DROP INDEX users_by_external_id",
+      "CREATE INDEX users_by_external_id ON users (team_id, external_id) WHERE type = 'human' AND removed_at IS NULL",
+      "DROP INDEX managed_channels_by_name",
+      "CREATE INDEX managed_channels_by_name ON channels (team_id, name COLLATE NOCASE) WHERE is_managed = 1 AND is_archived = 0",
+    ]);
+    await expectLikeNew(path);
+  });
+
+  test("keeps of its events what goes on being kept, to the byte", async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "parley.db");
+    const event =
+      "INSERT INTO events (seq, id, type, envelope, created_at) VALUES (7, 'event-7', 'message.created', ?, ?)";
+    early(path, "0006", [
+      "CREATE INDEX jobs_by_event ON jobs (event_seq)",
+      "ALTER TABLE events RENAME COLUMN data TO envelope",
+    ]);
+    {
+      using file = new SqliteFile(path, { strict: true });
+      file.run(event, [envelope, at]);
+    }
+    await expectLikeNew(path);
+    const database = openDatabase(path);
+    expect(await selectEvent(database.read, 7)).toEqual({ type: "message.created", envelope });
+    await database.close();
+  });
 });
 
 test("tables do not change under a server of before: whoever comes with a newer version is told to stop it", async () => {
