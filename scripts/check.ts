@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Every gate a change has to pass, in the order in which they run. */
+/** Every gate that a change has to pass, in the order in which they run. */
 const gates: [name: string, command: string[]][] = [
   ["format", ["bun", "run", "oxfmt", "--check"]],
   ["lint", ["bun", "run", "lint"]],
@@ -43,12 +43,12 @@ report("tests", counts.failed === 0, tests.seconds);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** Runs a command with its output streamed; a program that is not installed has failed, with its name told. */
+/** Runs a command and streams its output. A program that is not installed counts as failed and is named. */
 async function run(command: string[]): Promise<{ ok: boolean; seconds: number }> {
   const started = performance.now();
   let ok = false;
   try {
-    // With CI set, Bun refuses a forgotten `test.only`, which would leave all other tests out.
+    // With CI set, Bun refuses a forgotten `test.only`, which would skip all other tests.
     const env = { ...process.env, CI: "true" };
     ok = (await Bun.spawn(command, { stdio: ["ignore", "inherit", "inherit"], env }).exited) === 0;
   } catch (error) {
@@ -61,7 +61,7 @@ function report(name: string, ok: boolean, seconds: number): void {
   console.log(`${ok ? "ok    " : "FAILED"}  ${name} (${seconds.toFixed(1)} s)`);
 }
 
-/** What the closing element of a JUnit report counts, zeros where there is no report. A skipped test has not passed. */
+/** The counts in a JUnit report's closing element, zeros without a report. A skipped test has not passed. */
 function testCounts(file: string): { passed: number; failed: number } {
   let summary: string | undefined;
   try {

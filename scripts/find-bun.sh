@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints the path of a Bun that is new enough: the one on the PATH, else one fetched into .bun/ of this clone.
-# Everything but that path goes to standard error. Exit status 1 when there is no Bun to be had.
+# All other output goes to standard error. Exits with 1 when no Bun can be found or fetched.
 set -eu
 
 wanted=1.4.5
@@ -12,16 +12,16 @@ as_number() {
   echo "$1" | awk -F '[.+-]' '/^[0-9]+\.[0-9]+\.[0-9]+/ { print $1 * 1000000 + $2 * 1000 + $3; exit }'
 }
 
-# Succeeds when "$1" runs and is new enough. What npm leaves behind under the name bun may be a placeholder that only
-# prints an error, so a file's being there proves nothing.
+# Succeeds when "$1" runs and is new enough. That the file exists proves nothing: the one that npm installs as bun may
+# be a placeholder that only prints an error.
 is_usable() {
   version=$("$1" --version </dev/null 2>/dev/null) || return 1
   version=$(as_number "$version")
   [ "${version:-0}" -ge "$(as_number "$wanted")" ]
 }
 
-# The SHA-512 of what the registry of npm has as @oven/bun-"$1" in that version, so that nothing else is ever run. With
-# another version come other sums: npm view @oven/bun-linux-x64@VERSION dist.integrity, from base64 to hex.
+# The SHA-512 of npm's package @oven/bun-"$1" in the wanted version, so that nothing else ever runs. Another version has
+# other sums: npm view @oven/bun-linux-x64@VERSION dist.integrity, converted from base64 to hex.
 sum_of() {
   case $1 in
   linux-x64) echo 2165fd0442e8187014b4ca2791e49a35a6705f3464fa80f0e8c93e1c115777728760804d06c20646ea4c64f7203680db2692eeea00098c8a0854f66db75689d6 ;;
@@ -36,7 +36,7 @@ sum_of() {
   esac
 }
 
-# What Bun calls this machine.
+# Prints Bun's name for this machine.
 platform() {
   case $(uname -m) in
   x86_64 | amd64) processor=x64 ;;
@@ -45,7 +45,7 @@ platform() {
   esac
   case $(uname -s) in
   Darwin)
-    # A shell that runs under Rosetta takes the machine for another one.
+    # Under Rosetta uname reports an Intel processor.
     [ "$(sysctl -n sysctl.proc_translated 2>/dev/null)" != 1 ] || processor=aarch64
     echo "darwin-$processor"
     ;;
@@ -60,8 +60,8 @@ has() {
   command -v "$1" >/dev/null 2>&1
 }
 
-# Whom to ask: npm, which knows this machine's registry, credentials, certificates and proxy; then, with curl, the
-# registry that npm is set to and npm's own.
+# Prints the sources to try in order: npm, which knows this machine's registry, credentials, certificates and proxy;
+# then, through curl, the registry that npm is configured for, then npm's own.
 sources() {
   if has npm; then echo npm; fi
   has curl || return 0
@@ -71,7 +71,7 @@ sources() {
   echo https://registry.npmjs.org
 }
 
-# Has the source "$1" put the build "$2" into bun.tgz.
+# Downloads the build "$2" from the source "$1" into bun.tgz.
 download_from() {
   if [ "$1" = npm ]; then
     (
@@ -83,7 +83,7 @@ download_from() {
   fi
 }
 
-# Prints nothing where there is no tool for it.
+# Prints nothing without a tool for it.
 sha512() {
   if has sha512sum; then
     sha512sum "$1"
@@ -94,7 +94,7 @@ sha512() {
   fi | awk '{ print $1 }'
 }
 
-# Unpacks the build "$1" to "$bun", once it is the one that was published.
+# Unpacks the build "$1" and sets "$bun", but only if its sum is that of the published one.
 unpack() {
   sum=$(sum_of "$1")
   if [ -z "$sum" ]; then
@@ -115,7 +115,7 @@ unpack() {
   return 1
 }
 
-# What this machine lacks to fetch a Bun.
+# The tools that this machine lacks to fetch a Bun.
 missing=
 
 fetch() {
@@ -131,7 +131,7 @@ fetch() {
   platform=$(platform)
   unpack "$platform" || return 1
   is_usable "$bun" && return
-  # A processor without AVX2 runs another build.
+  # A processor without AVX2 needs another build.
   case $platform in
   *-x64*) unpack "$platform-baseline" && is_usable "$bun" && return ;;
   esac

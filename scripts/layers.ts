@@ -1,12 +1,12 @@
 import { dirname, join, normalize } from "node:path";
 
 /**
- * The layers of the source, lowest first, each a folder or a single file. A file imports from its own layer and from those
- * above it in this list, types included; ARCHITECTURE.md draws them. `bun scripts/layers.ts [root]` exits with 1 where one
- * does not.
+ * The layers of the source, lowest first, each a folder or a single file; ARCHITECTURE.md draws them. A file may
+ * import, types included, only from its own layer and from lower ones, which come earlier in this list.
+ * `bun scripts/layers.ts [root]` prints each import that runs upwards and exits with 1 if there is any.
  */
 const layers = [
-  // Words that everything else uses.
+  // Words that all others use.
   "src/errors.ts",
   "src/timestamp.ts",
   "src/event-types.ts",
@@ -34,7 +34,7 @@ const layers = [
   "src/deliveries",
   "src/accounts",
   "src/teams",
-  // What calls it: HTTP.
+  // HTTP, which calls the domain.
   "src/http",
   "src/api",
   "src/openapi",
@@ -43,12 +43,12 @@ const layers = [
   "src/scim/groups",
   "src/scim",
   "src/application.ts",
-  // What puts it together.
+  // Assembly.
   "src/unreadable-secrets.ts",
   "src/quickstart.ts",
   "src/data-folder.ts",
   "src/app.ts",
-  // What calls it: the command line.
+  // The command line, which calls the domain and starts the server.
   "cli/terminal",
   "cli/invocation",
   "cli/commands",
@@ -69,7 +69,7 @@ for (const file of new Bun.Glob("{src,cli}/**/*.ts").scanSync({ cwd: root })) {
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-/** The place of the file's layer in the list. */
+/** The index of the file's layer in the list. */
 function layerOf(file: string): number {
   const place = layers.includes(file) ? layers.indexOf(file) : layers.indexOf(dirname(file));
   if (place < 0) throw new Error(`${file} is in no layer: name its folder in scripts/layers.ts.`);

@@ -1,5 +1,5 @@
-// Writes licenses/THIRD_PARTY_NOTICES.txt, which the binary carries: `bun scripts/notices.ts` after a change of what is
-// bundled. With --check it only says whether that file is what it would write.
+// Writes licenses/THIRD_PARTY_NOTICES.txt, which the binary carries: run `bun scripts/notices.ts` when a bundled
+// package changes. With --check it writes nothing and exits with 1 if the file is out of date.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
@@ -16,7 +16,7 @@ else if (readFileSync(path, "utf8") !== notices) {
   process.exitCode = 1;
 }
 
-/** The packages that end up in the binary, by their names. */
+/** The packages that the bundle contains, sorted by name. */
 async function bundledPackages(): Promise<Package[]> {
   const { metafile } = await Bun.build({
     entrypoints: [join(root, "cli/main.ts")],
@@ -50,7 +50,7 @@ function part(title: string, text: string): string {
   return `${title}\n${"=".repeat(title.length)}\n\n${text}`;
 }
 
-/** @throws for a package without a text, unless its licence is one whose text is there with another package. */
+/** @throws for a package without a licence text, unless another package carries the text of the same licence. */
 function textOf({ name, license, folder }: Package): string {
   const files = readdirSync(folder)
     .filter(

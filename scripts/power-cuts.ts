@@ -1,6 +1,7 @@
-// Cuts the power after `init`, at ten moments in its first half minute, and checks that all that was acknowledged is
-// there afterwards and signs: `sudo bun scripts/power-cuts.ts` after `bun run build`. It takes root and Linux: each data
-// folder is on an ext4 of its own in a file, which is shut down without writing its journal (what a power cut leaves).
+// Cuts the power at ten moments in the first half minute after `init` and checks that everything acknowledged survives
+// and that the secret still signs: `sudo bun scripts/power-cuts.ts` after `bun run build`. It needs root and Linux:
+// each data folder is on an ext4 of its own in a file, shut down without writing its journal, which is what a power cut
+// leaves.
 
 import { Database as SqliteFile } from "bun:sqlite";
 import { dlopen, FFIType, ptr } from "bun:ffi";
@@ -35,7 +36,7 @@ try {
   rmSync(scratch, { recursive: true });
 }
 
-/** Returns what was lost, if anything was. */
+/** Returns a description of the loss, or undefined when nothing was lost. */
 async function tryCut(seconds: number): Promise<string | undefined> {
   const disk = join(scratch, `${seconds}.img`);
   const mount = join(scratch, `${seconds}`);
@@ -58,7 +59,7 @@ async function tryCut(seconds: number): Promise<string | undefined> {
 
 type Acknowledged = { token: string; channel: string; secret?: string; bodies: string[] };
 
-/** Makes a workspace, subscribes and posts, one after the other for as long as there is power. */
+/** Makes a workspace, subscribes and posts one message after another until the power is cut. */
 async function use(dataDir: string, seconds: number, cut: () => void): Promise<Acknowledged> {
   await command(dataDir, "init", "--team", "Acme", "--owner", "Ada");
   const cutAt = performance.now() + seconds * 1_000;
@@ -87,7 +88,7 @@ async function use(dataDir: string, seconds: number, cut: () => void): Promise<A
   return acknowledged;
 }
 
-/** What was acknowledged is there after the next start, and the secret that was shown signs what is posted then. */
+/** @throws unless every acknowledged message is there after the next start and the secret signs a new delivery. */
 async function expectAll(dataDir: string, { token, channel, secret, bodies }: Acknowledged): Promise<void> {
   const signed = Promise.withResolvers<boolean>();
   using receiver = Bun.serve({
