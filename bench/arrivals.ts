@@ -1,15 +1,14 @@
 import type { Parley } from "./parley.ts";
 import type { Seeded } from "./workspace.ts";
 
-/** A receiver in this process that notes when a message's event arrives at one of its addresses. */
+/** A receiver in this process that notes when the event of a message arrives at each of its addresses. */
 export type Arrivals = AsyncDisposable & {
-  /** The address of this name. */
+  /** The address that goes by this name. */
   url(name: string): string;
-  /** When the event of the message arrived there, or will, by `performance.now()`. */
+  /** Resolves to the time (`performance.now()`) at which the message's event arrived there, once it has. */
   at(name: string, messageId: string): Promise<number>;
 };
 
-/** Starts the receiver. */
 export function receiveArrivals(): Arrivals {
   const arrivals = new Map<string, PromiseWithResolvers<number>>();
   const arrivalOf = (key: string): PromiseWithResolvers<number> => {
@@ -39,7 +38,7 @@ export function receiveArrivals(): Arrivals {
   };
 }
 
-/** Posts one message; returns its id, when its 201 was here, and how many milliseconds it took. */
+/** Posts one message; returns its id, when its 201 arrived (`performance.now()`) and how many milliseconds it took. */
 export async function postMessage(
   { url }: Parley,
   { token, channel }: Seeded,
@@ -55,7 +54,7 @@ export async function postMessage(
   return { id: data.id, answeredAt, tookMs: answeredAt - startedAt };
 }
 
-/** The fastest of many round trips that ask for little, in milliseconds. */
+/** The fastest of a hundred small round trips, in milliseconds. */
 export async function roundTripMs({ url }: Parley): Promise<number> {
   let fastest = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 100; i++) {
@@ -67,8 +66,8 @@ export async function roundTripMs({ url }: Parley): Promise<number> {
 }
 
 /**
- * Posts a message every so many milliseconds for so many seconds, and returns how long each took from its commit until it
- * arrived at each of the addresses, and how long each post took, in milliseconds.
+ * Posts a message every `everyMs` for `seconds`. Returns in milliseconds how long each one took from its commit to its
+ * arrival at each address (`spans`), and how long each post took (`posts`).
  */
 export async function spansToEach(
   addresses: readonly string[],

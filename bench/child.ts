@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** All that a child sees of the environment, so that no setting of the one who runs this gets into the figures. */
+/** The only variable that a child inherits, so that no setting of the caller affects the figures. */
 const path = { PATH: process.env.PATH ?? "" };
 
-/** A process that serves while it is measured; it is killed when its benchmark is over. */
+/** A process that serves while it is measured; it is killed when its benchmark ends. */
 export type Child = AsyncDisposable & {
   pid: number;
-  /** The first line that it wrote: where it listens. */
+  /** The first line of its standard output: where it listens. */
   firstLine: string;
-  /** Its resident memory now, in MiB. */
+  /** Its current resident memory, in MiB. */
   rssMb(): number;
   openFiles(): number;
-  /** Ends it with SIGTERM and waits until it is gone. */
+  /** Sends SIGTERM and waits for its end. */
   stop(): Promise<void>;
 };
 
 /**
- * Starts a program and returns when it has written its first line. Standard error goes to the file, or is shown.
- * @throws when it ends without a line.
+ * Starts a program and returns once it has written its first line. Standard error goes to `logFile`, or is inherited.
+ * @throws when it ends before that.
  */
 export async function startChild(
   command: string[],
@@ -55,7 +55,7 @@ export async function startChild(
   };
 }
 
-/** Runs a program to its end and returns what it wrote. @throws when it fails. */
+/** Runs a program to its end and returns its standard output. @throws when it fails. */
 export async function outputOf(command: string[], env: Record<string, string> = {}): Promise<string> {
   const child = Bun.spawn(command, {
     env: { ...path, ...env },

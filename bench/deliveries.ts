@@ -11,23 +11,23 @@ import type { Seeded } from "./workspace.ts";
 
 /** A receiver in a process of its own; its first line is its address. */
 export type Receiver = Child & {
-  /** Over https: the file with the authority that its certificate is from. */
+  /** Over https: the file with the certificate of the authority that signed its own. */
   authority?: string;
 };
 
-/** Starts a receiver of plain requests; by `atHosts` it is reached where it listens on every address. */
+/** Starts a plain HTTP receiver; `atHosts` needs one that listens on every address. */
 export async function startReceiver(hostname: "127.0.0.1" | "0.0.0.0" = "127.0.0.1"): Promise<Receiver> {
   return await startChild(["bun", join(import.meta.dir, "receiver.ts"), hostname]);
 }
 
-/** So many addresses of the receiver, each at a host of its own. The first is that of its first line. */
+/** Returns `count` addresses of the receiver, each with a host of its own; the first is that of its first line. */
 export function atHosts({ firstLine }: Receiver, count: number): string[] {
   return Array.from({ length: count }, (_, nth) =>
     firstLine.replace("127.0.0.1", `127.0.${Math.floor(nth / 254)}.${(nth % 254) + 1}`),
   );
 }
 
-/** Starts a receiver of encrypted ones on every address, with a certificate for the first five of `atHosts`. */
+/** Starts an https receiver on every address, with a certificate for the first five of `atHosts`. */
 export async function startEncryptedReceiver(): Promise<Receiver> {
   const folder = temporaryFolder();
   const authority = createAuthority(folder);
@@ -52,34 +52,34 @@ export async function startEncryptedReceiver(): Promise<Receiver> {
   return { ...child, authority: files.authority };
 }
 
-/** A queue of jobs that are due, and where they go. */
+/** A queue of due jobs and their receiver. */
 export type Backlog = {
   workspace: Seeded;
   receiver: Receiver;
   subscriptionIds: string[];
   size: number;
-  /** Adds as many jobs as are delivered, so that the backlog keeps its size. */
+  /** Adds a job for each delivery, so that the backlog keeps its size. */
   isKeptFull?: boolean;
 };
 
-/** More than can be delivered. */
+/** More than the server can deliver. */
 const jobsPerSecondMax = 40_000;
 
-/** So many jobs that a queue stays full to the end of a run. */
+/** Returns how many jobs keep a queue full until the end of a run. */
 export function jobsOfFullQueue({ seconds }: Scale): number {
   return jobsPerSecondMax * (seconds + 1);
 }
 
-/** How long the program delivers before it is measured, as a share of the run. */
+/** How long the server delivers before the measurement begins, as a share of the run. */
 const warmUpShare = 0.2;
 
-/** How often a backlog is filled up. */
+/** How often a backlog is refilled, in milliseconds. */
 const fillUpMs = 20;
 
 /**
- * One run of delivering from a backlog by a server that has just started: attempts settled and logged per second.
- * @throws when nothing is delivered, when an attempt in the log did not reach the receiver, and when one that did is
- *   not in the log.
+ * One run: a server that has just started delivers from the backlog. Returns the attempts settled and logged per
+ * second.
+ * @throws when nothing was delivered, or when the log and the receiver disagree about the number of deliveries.
  */
 export async function deliver(backlog: Backlog, { seconds, isJudged }: Scale): Promise<Figures> {
   const { workspace, receiver, subscriptionIds, size } = backlog;
@@ -108,7 +108,7 @@ export async function deliver(backlog: Backlog, { seconds, isJudged }: Scale): P
   return { perSecond: (settled / elapsedMs) * 1000, ...(rssMb !== undefined && { rssMb }) };
 }
 
-/** Returns the function that ends it. */
+/** Refills the backlog until the returned function is called. */
 function keepFull({ workspace, subscriptionIds }: Backlog): () => void {
   const database = new Database(workspace.file);
   database.run("PRAGMA busy_timeout = 5000");
@@ -127,7 +127,7 @@ function keepFull({ workspace, subscriptionIds }: Backlog): () => void {
   };
 }
 
-/** The setting under which a program believes the receiver's certificate. */
+/** The environment in which a program trusts the receiver's certificate. */
 export function trusting({ authority }: Receiver): Record<string, string> {
   return authority === undefined ? {} : { NODE_EXTRA_CA_CERTS: authority };
 }

@@ -10,10 +10,10 @@ export async function startFloor(name: Exclude<Floor, "pinned-post">, ...args: s
   return await startChild(["bun", fileOf(name), ...args]);
 }
 
-/** How the bare loop posts: so many at a time, and perhaps over connections that it uses again. */
+/** How the bare loop posts: `concurrency` requests at a time, on new connections or on reused ones (`keepsAlive`). */
 type Pinned = { concurrency: number; seconds: number; keepsAlive?: boolean; env?: Record<string, string> };
 
-/** Posts to the receiver as a bare loop does; a request's span ends when its answer is read. */
+/** Posts to the receiver in a bare loop; a request's span ends when its response is read. */
 export async function postPinned(url: string, pinned: Pinned): Promise<Figures> {
   const { concurrency, seconds, keepsAlive = false, env = {} } = pinned;
   const args = [url, `${concurrency}`, `${seconds}`, keepsAlive ? "keep-alive" : "close"];

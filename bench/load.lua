@@ -1,4 +1,4 @@
--- Sends one request over and over, and writes what came of it as one line of JSON.
+-- Sends one request over and over and writes the result as one line of JSON.
 -- Arguments: method, body, milliseconds between a connection's requests, then "Name: value" for each header.
 
 local pause = 0
@@ -11,7 +11,7 @@ function init(args)
     local name, value = args[i]:match("^([^:]+): (.*)$")
     wrk.headers[name] = value
   end
-  -- wrk asks a script that has this function before every request, which costs time where there is no pause.
+  -- wrk calls this function, if there is one, before every request: a cost to avoid without a pause.
   if pause > 0 then delay = function() return pause end end
 end
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Figures } from "./benchmark.ts";
 import { outputOf } from "./child.ts";
 
-/** The same request again and again, on each connection as soon as the answer to the last one is there. */
+/** One request, repeated on each connection as soon as the response to the previous one is there. */
 export type Load = {
   url: string;
   method?: "GET" | "POST";
@@ -10,7 +10,7 @@ export type Load = {
   body?: string;
   connections: number;
   seconds: number;
-  /** Between an answer and the connection's next request. */
+  /** Between a response and the connection's next request. */
   pauseMs?: number;
 };
 
@@ -27,14 +27,14 @@ type Summary = {
 const script = join(import.meta.dir, "load.lua");
 
 /**
- * Puts the load on a server, from a process of its own. `answered` counts the answers that came within the time; of
- * each connection one more request may have been under way when it was over.
- * @throws when any request was refused or broke off: such figures tell nothing.
+ * Puts the load on a server from a separate process. `answered` counts the responses that came in time; when time was
+ * up, each connection may have had one more request in flight.
+ * @throws when any request was refused or broke off, because the figures then mean nothing.
  */
 export async function load(load: Load): Promise<{ answered: number; figures: Figures }> {
   const { url, method = "GET", headers = {}, body = "", connections, seconds, pauseMs = 0 } = load;
   const wrk = ["wrk", "--threads", "1", "--connections", `${connections}`, "--duration", `${seconds}s`];
-  // An answer that is slow is a figure and no failure, and wrk would take one of two seconds for a failure.
+  // A slow response is a figure and no failure; by default wrk counts one of two seconds as a failure.
   wrk.push("--timeout", "10s");
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const output = await outputOf([

@@ -8,7 +8,7 @@ import { parley } from "./parley.ts";
 import { median } from "./rounds.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** What the figures are measured on and with, as a list in Markdown. */
+/** The machine and the versions behind the figures, as a list in Markdown. */
 export async function machineReport(): Promise<string> {
   using memory = new Database(":memory:");
   const sqlite = memory.query<{ version: string }, []>("SELECT sqlite_version() AS version").get();
@@ -24,7 +24,7 @@ export async function machineReport(): Promise<string> {
   ].join("\n");
 }
 
-/** The median time of writing a page to the disk that the databases are on and waiting until it is there. */
+/** The median time to write a page to the databases' disk and flush it, in milliseconds. */
 function flushMs(): number {
   const file = openSync(join(temporaryFolder(), "page"), "w");
   const page = Buffer.alloc(4096, 1);

@@ -16,7 +16,7 @@ that does nothing else.
   --only NAME  only this one, shown and not written to the file; NAME is a file in bench/rows without ".ts"
 `;
 
-/** A try that is not over by then will never be: it takes a minute. */
+/** A quick run takes a minute; one that is not over by then hangs. */
 const quickMsMax = 300_000;
 
 const { values } = parseArgs({
@@ -50,7 +50,7 @@ async function measure(isQuick: boolean, only: string[]): Promise<void> {
       results.push(result);
       console.log(`\n${benchmarkReport(result)}`);
     } catch (error) {
-      // What one of them ran into is no reason to lose the figures of the others.
+      // A benchmark that fails must not cost the figures of the others.
       if (isQuick) throw error;
       broken.push(`\`${name}\` broke off: ${error instanceof Error ? error.message : String(error)}`);
       console.error(error);
@@ -66,7 +66,7 @@ async function measure(isQuick: boolean, only: string[]): Promise<void> {
   if (results.some(({ verdicts }) => verdicts.some(({ isMet }) => !isMet))) process.exitCode = 1;
 }
 
-/** The benchmarks of these names, or all of them, in the order of their rows. */
+/** The benchmarks with these names, or all without names, in the order of their rows. */
 async function findBenchmarks(only: string[]): Promise<Array<{ name: string; benchmark: Benchmark }>> {
   const folder = join(import.meta.dir, "rows");
   const names = readdirSync(folder).map((file) => basename(file, ".ts"));

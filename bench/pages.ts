@@ -5,7 +5,7 @@ import type { Parley } from "./parley.ts";
 import { manyConnections } from "./posts.ts";
 import type { Seeded } from "./workspace.ts";
 
-/** Reads one page of the channel's messages. */
+/** The request for one page of the channel's messages. */
 export function pageRequest(
   parley: Parley,
   { token }: Seeded,
@@ -16,7 +16,7 @@ export function pageRequest(
   return { url, headers: { Authorization: `Bearer ${token}` } };
 }
 
-/** One run of reading a page, with the server's memory at its end. */
+/** One run that reads the page over and over, with the server's memory at its end. */
 export async function measurePage(
   parley: Parley,
   request: Pick<Load, "url" | "headers">,

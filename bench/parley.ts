@@ -4,17 +4,16 @@ import type { Figures } from "./benchmark.ts";
 import { type Child, outputOf, startChild } from "./child.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** The compiled program of this run, a copy that no other build can replace meanwhile. */
+/** The compiled program: a copy for this run, so that no other build can replace it meanwhile. */
 export const parley = join(temporaryFolder(), "parley");
 
-/** Builds the program. */
 export async function buildParley(): Promise<void> {
   const root = join(import.meta.dir, "..");
   await outputOf(["bun", "run", "--cwd", root, "build"]);
   copyFileSync(join(root, "dist", "parley"), parley);
 }
 
-/** What is not as a fresh installation has it: the limits would end each run, and the receivers are on this machine. */
+/** The only settings that differ from the defaults: rate limits would end each run, and the receivers are private. */
 const environment = {
   INTEGRATIONS_API_RATE_LIMIT: "1000000000",
   INTEGRATIONS_INGEST_RATE_LIMIT: "1000000000",
@@ -23,11 +22,11 @@ const environment = {
 
 export type Parley = Child & {
   url: string;
-  /** Memory, open files and the size of the write-ahead log as they are now. */
+  /** The current memory, open files and size of the write-ahead log. */
   footprint(): Figures;
 };
 
-/** Starts the compiled server on the data folder, its log written to a file there. */
+/** Starts the compiled server on the data folder, with its log in a file there. */
 export async function startParley(dataDir: string, settings: Record<string, string> = {}): Promise<Parley> {
   const command = [parley, "serve", "--port", "0", "--data-dir", dataDir, "--json"];
   const logFile = join(dataDir, "parley.log");
@@ -35,7 +34,7 @@ export async function startParley(dataDir: string, settings: Record<string, stri
   const { data } = JSON.parse(child.firstLine) as { data: { url: string } };
   return {
     ...child,
-    // By address: looking up the name first is nothing that should be measured.
+    // By address, so that no name look-up is measured.
     url: data.url.replace("localhost", "127.0.0.1"),
     footprint: () => ({
       rssMb: child.rssMb(),

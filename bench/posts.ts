@@ -9,23 +9,23 @@ import { checkAcknowledged, countRows } from "./tables.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import type { Seeded } from "./workspace.ts";
 
-/** How many connections put the load on, where a benchmark says nothing else. */
+/** How many connections put the load on, unless a benchmark says otherwise. */
 export const manyConnections = 64;
 
 const body = JSON.stringify({
   body: "Build 4711 of the main branch passed in 4 minutes and 12 seconds: 1204 tests, none of them flaky.",
 });
 
-/** What is asked again and again, but for by how many and for how long. */
+/** A request without its load: how many connections repeat it, and for how long. */
 type Request = Omit<Load, "connections" | "seconds" | "pauseMs">;
 
-/** Posts a message as the seeded bot. */
+/** The request that posts a message as the seeded bot. */
 export function postRequest({ url }: Parley, { channel, token }: Seeded): Request {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   return { url: `${url}/api/v1/channels/${channel.id}/messages`, method: "POST", headers, body };
 }
 
-/** Posts through the seeded incoming webhook, signed. */
+/** The request that posts through the seeded incoming webhook, signed. */
 export function incomingRequest({ url }: Parley, { incoming }: Seeded): Request {
   const text = body.replace('"body"', '"text"');
   const signature = createHmac("sha256", incoming.secret).update(text).digest("hex");
@@ -33,7 +33,7 @@ export function incomingRequest({ url }: Parley, { incoming }: Seeded): Request 
   return { url: `${url}/webhooks/incoming/${incoming.token}`, method: "POST", headers, body: text };
 }
 
-/** One run of a request that adds a message each time, with the server's memory at its end. */
+/** One run of a request that adds a message each time it is sent, with the server's memory at its end. */
 export async function measurePosts(
   server: Child,
   file: string,
@@ -45,7 +45,7 @@ export async function measurePosts(
   return { ...figures, rssMb: server.rssMb() };
 }
 
-/** The side of floor 2: the same load on the least that stores a message. */
+/** The side of floor 2: the same load on the smallest server that stores a message. */
 export async function insertFloor(scale: Scale, stack: AsyncDisposableStack): Promise<Sides[string]> {
   const file = join(temporaryFolder(), "floor.db");
   const floor = stack.use(await startFloor("insert", file));
@@ -54,8 +54,8 @@ export async function insertFloor(scale: Scale, stack: AsyncDisposableStack): Pr
 }
 
 /**
- * Puts loads that add messages on a server at once, and returns the figures of the first.
- * @throws when the database does not hold every message that was acknowledged.
+ * Puts several loads that add messages on a server at once, and returns the figures of the first.
+ * @throws when the database lacks an acknowledged message.
  */
 export async function loadCounted(file: string, first: Load, ...others: Load[]): Promise<Figures> {
   const before = countRows(file, "messages");

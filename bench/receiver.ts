@@ -1,5 +1,5 @@
-// A receiver of webhooks in a process of its own. It accepts everything, but lets whoever posts to `/hang` wait for
-// ever. `GET /` tells how many requests it has accepted. With a key and a certificate, two files, it speaks https.
+// A webhook receiver in a process of its own. It accepts every request, but never responds to a POST to `/hang`.
+// `GET /` returns how many requests it has accepted. Given the files of a key and a certificate, it speaks https.
 const [, , hostname = "127.0.0.1", key, cert] = Bun.argv;
 let accepted = 0;
 const server = Bun.serve({
@@ -16,5 +16,5 @@ const server = Bun.serve({
 });
 console.log(server.url.origin.replace("0.0.0.0", "127.0.0.1"));
 
-// Makes the file a module for the compiler.
+// Makes the compiler treat the file as a module.
 export {};

@@ -1,7 +1,7 @@
 import type { Figures, Goal } from "./benchmark.ts";
 import { median, type Result, type Verdict } from "./rounds.ts";
 
-/** How each figure is headed and how many digits stand behind its point. */
+/** The heading of each figure and its number of decimal places. */
 const columns: Record<keyof Figures, { head: string; digits: number }> = {
   perSecond: { head: "per second", digits: 0 },
   p50Ms: { head: "p50 (ms)", digits: 2 },
@@ -13,7 +13,7 @@ const columns: Record<keyof Figures, { head: string; digits: number }> = {
   walMb: { head: "log (MiB)", digits: 1 },
 };
 
-/** Every goal with what came of it, as a table. */
+/** Every goal with its verdict, as a table. */
 export function summaryReport(results: Result[]): string {
   const rows = results.flatMap(({ benchmark, verdicts }) =>
     verdicts.map(({ goal, value, isMet }) => [
@@ -27,7 +27,7 @@ export function summaryReport(results: Result[]): string {
   return table(["#", "What", "Must hold", "Is", "Met"], rows);
 }
 
-/** One benchmark: a table of its sides, the median of the rounds with the lowest and the highest, and its goals. */
+/** One benchmark: its sides in a table (median, lowest and highest of the rounds), and its goals. */
 export function benchmarkReport({ name, benchmark, sides, verdicts }: Result): string {
   const keys = (Object.keys(columns) as Array<keyof Figures>).filter((key) =>
     sides.some(({ runs }) => runs.some((run) => run[key] !== undefined)),

@@ -1,6 +1,6 @@
 import type { Benchmark, Figures, Goal, Scale, Sides } from "./benchmark.ts";
 
-/** What came of a benchmark: each side's figures round by round, and whether its goals are met. */
+/** The outcome of a benchmark: each side's figures by round, and whether its goals are met. */
 export type Result = {
   name: string;
   benchmark: Benchmark;
@@ -8,12 +8,12 @@ export type Result = {
   verdicts: Verdict[];
 };
 
-/** `value` is the median over the rounds of the ratio within one round, or of the difference where the goal is one. */
+/** `value` is the median over the rounds of the ratio within a round, or of the difference for `atMostMore`. */
 export type Verdict = { goal: Goal; value: number; isMet: boolean };
 
 /**
- * Runs the sides in turn for as many rounds as the scale says, after those that warm up and do not count. Whatever
- * slows the machine for a while thus slows them all.
+ * Runs the sides in turn, first the warm-ups, which do not count, then the rounds of the scale. In turn, so that
+ * anything that slows the machine for a while slows all sides.
  */
 export async function runBenchmark(name: string, benchmark: Benchmark, scale: Scale): Promise<Result> {
   await using stack = new AsyncDisposableStack();
@@ -51,7 +51,6 @@ function limitOf(goal: Exclude<Goal, { atLeast: number }>): number {
   return "atMost" in goal ? goal.atMost : goal.atMostMore;
 }
 
-/** The value in the middle; of an even number of them, the mean of the two there. */
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

@@ -1,6 +1,6 @@
 import type { Figures } from "./benchmark.ts";
 
-/** The figures of spans that were measured one by one, in milliseconds. */
+/** The figures of spans that were measured one by one, all in milliseconds. */
 export function figuresOf(spansMs: number[]): Figures {
   const sorted = spansMs.toSorted((a, b) => a - b);
   const at = (share: number) =>

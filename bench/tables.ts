@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import type { ChannelRow } from "../src/channels/store.ts";
 import type { Seeded } from "./workspace.ts";
 
-/** Adds messages at the end of the channel: by several authors, every third one with reactions. */
+/** Appends messages to the channel: by the team's users in turn, every third one with reactions. */
 export function fillMessages({ file, teamId }: Seeded, { id }: Pick<ChannelRow, "id">, count: number): void {
   fill(file, (database) => {
     const starts =
@@ -24,12 +24,12 @@ export function fillMessages({ file, teamId }: Seeded, { id }: Pick<ChannelRow, 
   });
 }
 
-/** Queues events that are due now, in turn for each of the subscriptions. */
+/** Queues events that are due now, for the subscriptions in turn. */
 export function fillJobs(workspace: Seeded, subscriptionIds: string[], count: number): void {
   fill(workspace.file, (database) => addJobs(database, workspace, subscriptionIds, count));
 }
 
-/** The same through a connection that is open, while a server works on the queue. */
+/** The same through an open connection, while a server works on the queue. */
 export function addJobs(
   database: Database,
   { channel }: Seeded,
@@ -53,7 +53,7 @@ export function addJobs(
   if (count > 0) queue.immediate();
 }
 
-/** Adds attempts to the delivery log that were made so many days ago. */
+/** Adds attempts to the delivery log, dated `daysAgo`. */
 export function fillAttempts({ file }: Seeded, subscriptionId: string, count: number, daysAgo: number): void {
   fill(file, (database) => {
     database.run(
@@ -66,7 +66,7 @@ export function fillAttempts({ file }: Seeded, subscriptionId: string, count: nu
   });
 }
 
-/** Adds people to the team, the first of them with the userName `person1@example.com`. */
+/** Adds people to the team, with the userNames `person1@example.com` and so on. */
 export function fillPeople({ file, teamId }: Seeded, count: number): void {
   fill(file, (database) => {
     database.run(
@@ -86,16 +86,16 @@ export function fillPeople({ file, teamId }: Seeded, count: number): void {
 
 type Table = "messages" | "attempts" | "jobs";
 
-/** How many rows the table holds, as another process sees them. */
+/** How many committed rows the table has. */
 export function countRows(file: string, table: Table): number {
   using database = new Database(file, { readonly: true });
   return database.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${table}`).get()?.count ?? 0;
 }
 
 /**
- * Holds a table against what was acknowledged: every one of those writes must have added a row, and more rows than
- * these only the requests that were under way at the end, and those that still were so from the run before.
- * @throws when it did not.
+ * Compares the table of messages with the acknowledged posts: each must have added a row. Further rows may come only
+ * from requests that were in flight at the end of this run or of the one before.
+ * @throws when the numbers do not fit.
  */
 export function checkAcknowledged(file: string, before: number, answered: number, connections: number): void {
   const added = countRows(file, "messages") - before;
@@ -103,18 +103,18 @@ export function checkAcknowledged(file: string, before: number, answered: number
   throw new Error(`${answered} messages were acknowledged, and ${added} are in the database`);
 }
 
-/** The highest place that the table has ever given out. */
+/** The highest `seq` that the table has ever assigned. */
 function lastSeq(database: Database, table: "events" | "attempts"): number {
   const given = database.query<{ seq: number }, [string]>("SELECT seq FROM sqlite_sequence WHERE name = ?");
   return given.get(table)?.seq ?? 0;
 }
 
-/** Ids in the order of `n`, as those of the server are in the order of time. */
+/** SQL for an id; ids sort by `n`, as the server's sort by time. */
 function idOf(n: string): string {
   return `printf('01900000-%04x-7000-8000-%012x', ${n} / 65536 % 65536, ${n})`;
 }
 
-/** Fills tables of a database that no server is using, without a log or a flush: what is lost is made again. */
+/** Fills tables of a database that no server has open, without journal or flush, since the data can be made again. */
 function fill(file: string, insert: (database: Database) => void): void {
   using database = new Database(file);
   database.run("PRAGMA journal_mode = OFF");

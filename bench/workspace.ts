@@ -10,7 +10,7 @@ import type { UserRow } from "../src/users/store.ts";
 import { actor, openWorkspace } from "../test/support/workspace.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A data folder with what every load needs. */
+/** A data folder with the rows that every load needs. */
 export type Seeded = {
   dataDir: string;
   /** Its database file. */
@@ -59,7 +59,7 @@ export async function addChannel({ dataDir, author }: Seeded, name: string): Pro
   return await workspace.channel(author, name);
 }
 
-/** Subscribes each URL so many times to the new messages of the channels, or of all; returns the subscriptions' ids. */
+/** Subscribes each URL `count` times to new messages of the channels, or of all; returns the subscriptions' ids. */
 export async function subscribe(
   { dataDir, teamId }: Seeded,
   url: string | string[],
@@ -81,7 +81,7 @@ export async function subscribe(
 
 function partsOf(dataDir: string, database: Database) {
   const vault = new Vault(findKey(dataDir, ""));
-  // The benchmarks measure beyond what a team may have as it comes.
+  // The benchmarks go beyond the default limit of a team.
   const maxSubscriptions = 1_000_000;
   return { database, vault, guard: { blockPrivate: false }, log: createLog("silent"), maxSubscriptions };
 }

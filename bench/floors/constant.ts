@@ -1,4 +1,4 @@
-// Floor 1: an HTTP server that does nothing but answer.
+// Floor 1: an HTTP server that only responds.
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
@@ -6,5 +6,5 @@ const server = Bun.serve({
 });
 console.log(server.url.origin);
 
-// Makes the file a module for the compiler.
+// Makes the compiler treat the file as a module.
 export {};

@@ -1,4 +1,4 @@
-// Floor 2: the least that a stored message costs: read JSON, one INSERT, on disk before the answer.
+// Floor 2: the least that a stored message costs: parse JSON, one INSERT, a flush before the response.
 import { Database } from "bun:sqlite";
 
 const database = new Database(Bun.argv[2] ?? "", { create: true });

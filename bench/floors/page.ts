@@ -1,4 +1,4 @@
-// Floor 4: one SELECT of 50 rows of a channel, made into JSON. Arguments: the database file and the channel's id.
+// Floor 4: one SELECT of 50 rows of a channel, as JSON. Arguments: the database file and the channel's id.
 import { Database } from "bun:sqlite";
 
 const [, , file = "", channel = ""] = Bun.argv;

@@ -1,5 +1,6 @@
-// Floor 3: POSTs to one address, so many at a time for so many seconds, as a delivery is sent: pinned, without proxy,
-// redirects or, unless told to, reused connections, the answer read to its end. Writes how many seconds it took and how many milliseconds each request.
+// Floor 3: POSTs to one address, sent as deliveries are: pinned, without proxy or redirects, on new connections unless
+// told otherwise, the response read to its end. Arguments: the URL, how many at a time, for how many seconds, and
+// `keep-alive` to reuse connections. Writes how many seconds it took and how many milliseconds each request took.
 const [, , url = "", concurrency = "", seconds = "", connection = ""] = Bun.argv;
 const body = JSON.stringify({
   id: Bun.randomUUIDv7(),
@@ -14,7 +15,7 @@ const spansMs: number[] = [];
 async function postUntilTheEnd(): Promise<void> {
   for (let sentAt = startedAt; sentAt < endsAt; sentAt = performance.now()) {
     await post().catch((failure: unknown) => {
-      // A reused connection may have been closed under the request, which is then sent once more.
+      // The receiver may have closed a reused connection under the request, which is then sent once more.
       if (connection !== "keep-alive") throw failure;
       return post();
     });
@@ -38,5 +39,5 @@ async function post(): Promise<void> {
 await Promise.all(Array.from({ length: Number(concurrency) }, postUntilTheEnd));
 console.log(JSON.stringify({ spansMs, seconds: (performance.now() - startedAt) / 1000 }));
 
-// Makes the file a module for the compiler.
+// Makes the compiler treat the file as a module.
 export {};

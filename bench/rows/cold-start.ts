@@ -7,7 +7,7 @@ import { figuresOf } from "../spans.ts";
 import { fillMessages } from "../tables.ts";
 import { seedWorkspace } from "../workspace.ts";
 
-/** How often in one round. */
+/** Starts per round. */
 const starts = 5;
 
 export default {
@@ -49,7 +49,7 @@ export default {
   },
 } satisfies Benchmark;
 
-/** Takes the file out of the page cache, which only a file that is on disk can be taken out of. */
+/** Drops the file from the page cache, after a flush, since dirty pages cannot be dropped. */
 async function forget(file: string): Promise<void> {
   await $`sync ${file} && dd if=${file} iflag=nocache count=0 status=none`.quiet();
 }

@@ -38,7 +38,7 @@ function sizesOf(scale: Scale): Record<string, number> {
   return { few: 100, many: scale.of(100_000) };
 }
 
-/** @throws when the look-up does not find exactly one person. */
+/** @throws unless the look-up finds exactly one person. */
 async function checkFound({ url, headers }: { url: string; headers: Record<string, string> }): Promise<void> {
   const { totalResults } = (await (await fetch(url, { headers })).json()) as { totalResults: number };
   if (totalResults !== 1) throw new Error(`${url} finds ${totalResults} people`);

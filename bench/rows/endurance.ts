@@ -8,7 +8,7 @@ import { incomingRequest, loadCounted, postRequest } from "../posts.ts";
 import { countRows } from "../tables.ts";
 import { seedWorkspace, subscribe } from "../workspace.ts";
 
-/** Of each of the three kinds of request: at most 400 a second together. */
+/** For each of the three kinds of request: at most 400 requests a second from its connections. */
 const pace = { connections: 8, pauseMs: 20 };
 
 export default {

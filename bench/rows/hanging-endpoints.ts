@@ -9,7 +9,7 @@ import { addChannel, seedWorkspace, subscribe } from "../workspace.ts";
 const healthy = Array.from({ length: 20 }, (_, index) => `healthy${index}`);
 const messageEveryMs = 100;
 const fullSeconds = 75;
-/** So many wait for each endpoint that hangs: more than it is sent in the time. */
+/** Jobs that wait for each hanging endpoint: more than it is sent during the run. */
 const jobsEach = 40;
 
 export default {

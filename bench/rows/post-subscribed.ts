@@ -17,7 +17,7 @@ export default {
     await subscribe(waiting, `${receiver.firstLine}/hang`);
     const delivering = await seedWorkspace();
     await subscribe(delivering, receiver.firstLine);
-    // As long as a run and more: no attempt ends meanwhile, and nothing is disabled.
+    // Longer than a run, so that no attempt ends during it and no subscription is disabled.
     const whileWaiting = stack.use(await startParley(waiting.dataDir, { WEBHOOKS_TIMEOUT: "300" }));
     return {
       Parley: () => measurePosts(whileWaiting, waiting.file, postRequest(whileWaiting, waiting), scale),

@@ -39,7 +39,7 @@ function fillLog(workspace: Seeded, scale: Scale, daysAgo: number): void {
   fillAttempts(workspace, Bun.randomUUIDv7(), missing, daysAgo);
 }
 
-/** One run by a server of its own; `check` is called at its end, while the server is still there. */
+/** One run on a server of its own; `check` runs at its end, while the server still runs. */
 async function postOnce(workspace: Seeded, scale: Scale, check = async () => {}): Promise<Figures> {
   await using parley = await startParley(workspace.dataDir);
   const figures = await measurePosts(parley, workspace.file, postRequest(parley, workspace), scale);

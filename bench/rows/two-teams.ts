@@ -53,7 +53,7 @@ export default {
   },
 } satisfies Benchmark;
 
-/** Posts as the other team until it is disposed of. */
+/** Posts as the other team until the result is disposed of. */
 function postSteadily(parley: Parley, team: Seeded): Disposable {
   const timer = setInterval(() => void postMessage(parley, team), otherTeamEveryMs);
   return { [Symbol.dispose]: () => clearInterval(timer) };

@@ -46,7 +46,7 @@ async function prepare(): Promise<Side> {
   return { workspace, subscriptionId };
 }
 
-/** Makes the jobs what they are before each run: failed once, due later, for a disabled subscription. */
+/** Resets the jobs for a run: failed once, due later, for a disabled subscription. */
 function fill(side: Side, jobs: number): void {
   const { workspace, subscriptionId } = side;
   fillJobs(workspace, [subscriptionId], jobs - waiting(side));
@@ -68,7 +68,7 @@ function waiting({ workspace }: Side): number {
   return database.query<{ jobs: number }, []>("SELECT count(*) AS jobs FROM jobs").get()?.jobs ?? 0;
 }
 
-/** One run by a server of its own, with the command beside it where there is one. */
+/** One run on a server of its own, next to `parley webhooks VERB` if there is a verb. */
 async function postBeside(side: Side, scale: Scale, verb?: string): Promise<Figures> {
   const { workspace, subscriptionId } = side;
   await using parley = await startParley(workspace.dataDir);
