@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
-import { dirname } from "node:path";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { runJson } from "./support/cli.ts";
 import { labelledBlocks } from "./support/documents.ts";
 import { parley } from "./support/server.ts";
+import { settingKeys } from "./support/settings.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { openWorkspace } from "./support/workspace.ts";
 
@@ -25,4 +27,13 @@ test("the commands that the README shows work on a new workspace, as they stand 
     expect(said).toMatch(secret);
   }
   expect(await runJson<object[]>(folder.path, ["webhooks", "list"])).toMatchObject([{ name: "CI" }]);
+});
+
+test("the README lists every setting, and nothing else but the data folder, which the file cannot name", () => {
+  const text = readFileSync(join(import.meta.dir, "..", "README.md"), "utf8");
+  const rows = [...text.matchAll(/^\| (`[A-Z_`, ]+`) \|/gm)].flatMap(
+    ([, names = ""]) => names.match(/[A-Z_]+/g) ?? [],
+  );
+  const listed = rows.map((name) => name.replace(/^PARLEY_/, "").toLowerCase());
+  expect(listed.toSorted()).toEqual([...settingKeys(), "data_dir"].toSorted());
 });

@@ -1,29 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { parleyProgram } from "../../cli/program.ts";
 import { readConfig } from "../../src/config.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { settingKeys } from "../support/settings.ts";
 
 const root = join(import.meta.dir, "..", "..");
 const text = readFileSync(join(root, "SECURITY.md"), "utf8");
 /** Everything that is set as code in the text, in one line each. */
 const code = [...text.matchAll(/`([^`]+)`/g)].map(([, inner = ""]) => inner.replaceAll(/\s+/g, " "));
-
-/** Every setting, as `parley.toml` has it: what is no setting there is answered with all that are. */
-function settingKeys(): string[] {
-  using folder = temporaryFolder();
-  writeFileSync(join(folder.path, "parley.toml"), "nothing = 1\n");
-  try {
-    readConfig(folder.path, {});
-  } catch (error) {
-    const list = /there are (.*)\.$/.exec(String(error))?.[1] ?? "";
-    return list.split(", ");
-  }
-  return [];
-}
 
 /** The verb that the words name, and what of them is left. */
 function verbOf(words: string[]): { verb: Command | undefined; rest: string[] } {
