@@ -4,16 +4,20 @@ import { parseArgs } from "node:util";
 import { type Benchmark, fullScale, quickScale } from "./benchmark.ts";
 import { machineReport } from "./machine.ts";
 import { buildParley } from "./parley.ts";
+import { measurePeers } from "./peers/peers.ts";
+import { writeRows } from "./peers/results-file.ts";
 import { benchmarkReport, summaryReport } from "./report.ts";
 import { type Result, runBenchmark } from "./rounds.ts";
 
 const usage = `Usage: bun run bench [--quick] [--only NAME]...
+       bun run bench --peers [--quick]
 
 Measures the compiled server next to the floor under it and writes bench/RESULTS.md. Takes half an hour, on a machine
 that does nothing else.
 
   --quick      try every benchmark for a moment, judge nothing and write no file (a minute)
   --only NAME  only this one, shown and not written to the file; NAME is a file in bench/rows without ".ts"
+  --peers      compare with PocketBase instead and write only that section of the file (five minutes; needs Go)
 `;
 
 /** A quick run takes a minute; one that is not over by then hangs. */
@@ -23,11 +27,13 @@ const { values } = parseArgs({
   options: {
     quick: { type: "boolean" },
     only: { type: "string", multiple: true },
+    peers: { type: "boolean" },
     help: { type: "boolean" },
   },
 });
 const limit = values.quick ? setTimeout(giveUp, quickMsMax) : undefined;
 if (values.help) console.log(usage);
+else if (values.peers) await measurePeers(values.quick ? quickScale : fullScale);
 else await measure(values.quick === true, values.only ?? []);
 clearTimeout(limit);
 
@@ -57,7 +63,7 @@ async function measure(isQuick: boolean, only: string[]): Promise<void> {
     }
     if (only.length > 0 || isQuick) continue;
     const report = ["# Results", machine, ...broken, summaryReport(results), ...results.map(benchmarkReport)];
-    await Bun.write(join(import.meta.dir, "RESULTS.md"), `${report.join("\n\n")}\n`);
+    await writeRows(`${report.join("\n\n")}\n`);
   }
   if (isQuick) return;
 
