@@ -1,8 +1,9 @@
 import { record } from "../audit/audit.ts";
 import type { Connection, Transaction } from "../database/database.ts";
-import { DomainError, forbidden, invalid } from "../errors.ts";
+import { type DomainError, forbidden, invalid } from "../errors.ts";
 import { insertMember } from "./member-store.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
+import { theOnly } from "../input/reference.ts";
 import { byName, slugOf } from "../input/text.ts";
 import { timestamp } from "../timestamp.ts";
 import { checkOf } from "../input/validation.ts";
@@ -194,18 +195,7 @@ export async function getChannelNamed(
 ): Promise<ChannelRow> {
   const bare = reference.startsWith("#") ? reference.slice(1) : reference;
   const found = await selectChannelsNamed(db, teamId, bare);
-  const exact = found.find((channel) => channel.slug === bare);
-  if (exact) return exact;
-  const [only] = found;
-  if (!only) throw new DomainError("not_found", `There is no channel ${JSON.stringify(reference)}.`);
-  if (found.length > 1) {
-    const ids = found.map((channel) => channel.id).join(", ");
-    throw new DomainError(
-      "conflict",
-      `Several channels are called ${JSON.stringify(reference)}; name one by id: ${ids}`,
-    );
-  }
-  return only;
+  return found.find(({ slug }) => slug === bare) ?? theOnly(found, "channel", reference);
 }
 
 /** The channel as the API shows it. */

@@ -3,9 +3,10 @@ import { selectChannelIds } from "../channels/store.ts";
 import type { Database, Connection, Transaction } from "../database/database.ts";
 import type { AddressGuard } from "../outbound/address-guard.ts";
 import { selectLastEventSeq } from "../outbox/event-store.ts";
-import { DomainError, type FieldErrors, forbidden, invalid, notFound } from "../errors.ts";
+import { type FieldErrors, forbidden, invalid, notFound } from "../errors.ts";
 import type { Log } from "../log/log.ts";
 import type { Vault } from "../secrets/vault.ts";
+import { theOnly } from "../input/reference.ts";
 import { isUuid } from "../input/text.ts";
 import { newSecret } from "../secrets/secret-text.ts";
 import { selectActor } from "../users/store.ts";
@@ -132,16 +133,8 @@ export async function getSubscriptionNamed(
   const all = await listAllSubscriptions(db, teamId);
   const ofId = all.find(({ id }) => id === reference.toLowerCase());
   if (ofId) return ofId;
-  const [only, ...others] = all.filter(({ name }) => name === reference);
-  if (!only) throw new DomainError("not_found", `There is no subscription ${JSON.stringify(reference)}.`);
-  if (others.length > 0) {
-    const ids = [only, ...others].map(({ id }) => id).join(", ");
-    throw new DomainError(
-      "conflict",
-      `Several subscriptions are called ${JSON.stringify(reference)}; name one by id: ${ids}`,
-    );
-  }
-  return only;
+  const named = all.filter(({ name }) => name === reference);
+  return theOnly(named, "subscription", reference);
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ChannelRow } from "../channels/store.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { checkName } from "../input/name.ts";
+import { theOnly } from "../input/reference.ts";
 import { slugOf } from "../input/text.ts";
 import type { UserRow } from "../users/store.ts";
 import { createPerson } from "../accounts/people.ts";
@@ -95,30 +96,22 @@ export async function renameTeam(
  * @throws DomainError `not_found`; `usage` when there are several and none is named; `conflict` for a shared name.
  */
 export async function getTeamNamed(db: Connection, reference: string | undefined): Promise<Team> {
-  const found = reference === undefined ? await selectTeams(db) : await selectTeamsNamed(db, reference);
-  const [only] = found;
-  if (!only) {
-    throw reference === undefined
-      ? new DomainError(
-          "not_found",
-          "There is no team yet. Make one with: parley init --team NAME --owner NAME",
-        )
-      : new DomainError("not_found", `There is no team ${JSON.stringify(reference)}.`);
-  }
-  if (found.length > 1 && reference === undefined) {
+  return teamResource(
+    reference === undefined
+      ? theOnlyTeam(await selectTeams(db))
+      : theOnly(await selectTeamsNamed(db, reference), "team", reference),
+  );
+}
+
+function theOnlyTeam([only, ...others]: readonly TeamRow[]): TeamRow {
+  if (!only)
     throw new DomainError(
-      "usage",
-      `There are several teams: say --team ${found.map((team) => team.slug).join(" or --team ")}`,
+      "not_found",
+      "There is no team yet. Make one with: parley init --team NAME --owner NAME",
     );
-  }
-  if (found.length > 1) {
-    const ids = found.map((team) => team.id).join(", ");
-    throw new DomainError(
-      "conflict",
-      `Several teams are called ${JSON.stringify(reference)}; name one by id: ${ids}`,
-    );
-  }
-  return teamResource(only);
+  if (others.length === 0) return only;
+  const options = [only, ...others].map(({ slug }) => `--team ${slug}`).join(" or ");
+  throw new DomainError("usage", `There is more than one team. Choose one: ${options}`);
 }
 
 function teamResource({ id, name, slug }: TeamRow): Team {

@@ -1,5 +1,6 @@
 import type { Connection, Transaction } from "../database/database.ts";
-import { DomainError, forbidden, notFound } from "../errors.ts";
+import { forbidden, notFound } from "../errors.ts";
+import { theOnly } from "../input/reference.ts";
 import { slugOf } from "../input/text.ts";
 import type { Role, Subject } from "../subject.ts";
 import { noProfile, type Profile } from "./profile.ts";
@@ -42,22 +43,12 @@ export async function getUserNamed(
     preferred = "active",
   }: { type?: "human" | "bot" | undefined; preferred?: "active" | "deactivated" } = {},
 ): Promise<UserRow> {
-  const what = type === "bot" ? "bot" : type === "human" ? "person" : "user";
+  const noun = type === "bot" ? "bot" : type === "human" ? "person" : "user";
   const isWanted = (user: UserRow) => type === undefined || user.type === type;
   const exact = (await selectUsersNamed(db, teamId, reference)).filter(isWanted);
   const named = exact.length > 0 ? exact : (await usersOfSlug(db, teamId, reference)).filter(isWanted);
   const inState = named.filter((user) => (user.deactivatedAt === null) === (preferred === "active"));
-  const meant = inState.length > 0 ? inState : named;
-  const [only] = meant;
-  if (!only) throw new DomainError("not_found", `There is no ${what} ${JSON.stringify(reference)}.`);
-  if (meant.length > 1) {
-    const ids = meant.map((user) => user.id).join(", ");
-    throw new DomainError(
-      "conflict",
-      `Several users are called ${JSON.stringify(reference)}; name one by id: ${ids}`,
-    );
-  }
-  return only;
+  return theOnly(inState.length > 0 ? inState : named, noun, reference);
 }
 
 /** @throws DomainError `not_found` when the team has no user of this id. */
