@@ -7,6 +7,9 @@ import type { Invocation } from "../invocation/invocation.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { wholeNumber } from "../invocation/whole-number.ts";
 
+/** `since` in milliseconds. */
+type ListOptions = { action?: string; since?: number; limit: number };
+
 const entriesMax = 10_000;
 
 /** `parley audit`: who changed what, and when. */
@@ -16,29 +19,27 @@ export function addAudit(program: Command, invocation: Invocation): void {
     examples: ["parley audit list"],
   });
 
-  addCommand(noun, "list", {
+  const command = addCommand(noun, "list", {
     summary: "List the changes, newest first",
     examples: ["parley audit list --since 7d --action token.revoked"],
   })
     .option("--action <action>", "only this action: token.created, user.deactivated, …")
     .option("--since <span>", "only the last 24h, 7d, 4w, …", parseDuration)
-    .option("--limit <count>", "at most so many", wholeNumber(1, entriesMax), 50)
-    .action(async (options: { action?: string; since?: number; limit: number }) => {
-      await invocation.inTeam(async ({ database, team }) => {
-        const { action, limit } = options;
-        const since = options.since === undefined ? undefined : Date.now() - options.since;
-        invocation.output.list(
-          await listAuditEntries(database.read, team.id, { action, since, limit }),
-          [
-            { title: "WHEN", of: ({ at }) => relativeTime(at) },
-            { title: "WHO", of: ({ actor }) => actor, canShrink: true },
-            { title: "ACTION", of: (entry) => entry.action },
-            { title: "WHAT", of: summary, canShrink: true },
-          ],
-          { none: "Nothing was changed.", next: "parley audit list --json, for the whole of every entry" },
-        );
-      });
-    });
+    .option("--limit <count>", "at most so many", wholeNumber(1, entriesMax), 50);
+  invocation.teamAction(command, async ({ database, team }, options: ListOptions) => {
+    const { action, limit } = options;
+    const since = options.since === undefined ? undefined : Date.now() - options.since;
+    invocation.output.list(
+      await listAuditEntries(database.read, team.id, { action, since, limit }),
+      [
+        { title: "WHEN", of: ({ at }) => relativeTime(at) },
+        { title: "WHO", of: ({ actor }) => actor, canShrink: true },
+        { title: "ACTION", of: (entry) => entry.action },
+        { title: "WHAT", of: summary, canShrink: true },
+      ],
+      { none: "Nothing was changed.", next: "parley audit list --json, for the whole of every entry" },
+    );
+  });
 }
 
 /** The names in an entry rather than its ids, as far as it has any. */

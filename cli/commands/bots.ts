@@ -9,6 +9,9 @@ import type { Invocation } from "../invocation/invocation.ts";
 import { botReference } from "../invocation/references.ts";
 import { webhooksOfGone } from "../terminal/creator-view.ts";
 
+type CreateOptions = { name?: string; channel?: string[] };
+type DeleteOptions = { keepWebhooks?: true };
+
 /** `parley bots`: the members of a team that are programs. */
 export function addBots(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "bots", {
@@ -16,81 +19,70 @@ export function addBots(program: Command, invocation: Invocation): void {
     examples: ["parley bots list"],
   });
 
-  addCommand(noun, "list", { summary: "List the bots", examples: ["parley bots list"] }).action(async () => {
-    await invocation.inTeam(async ({ database, team }) => {
-      invocation.output.list(
-        await listBots(database.read, team.id),
-        [
-          { title: "NAME", of: ({ name }) => name, canShrink: true },
-          { title: "ID", of: ({ id }) => id },
-        ],
-        { none: "There is no bot yet.", next: "parley bots create --name NAME --channel general" },
-      );
-    });
+  const list = addCommand(noun, "list", { summary: "List the bots", examples: ["parley bots list"] });
+  invocation.teamAction(list, async ({ database, team }) => {
+    invocation.output.list(
+      await listBots(database.read, team.id),
+      [
+        { title: "NAME", of: ({ name }) => name, canShrink: true },
+        { title: "ID", of: ({ id }) => id },
+      ],
+      { none: "There is no bot yet.", next: "parley bots create --name NAME --channel general" },
+    );
   });
 
-  addCommand(noun, "create", {
+  const create = addCommand(noun, "create", {
     summary: "Create a bot and join it to channels",
     examples: ['parley bots create --name "Build Bot" --channel general --channel deploys'],
   })
     .option("--name <name>", "name of the bot")
-    .option("--channel <channel...>", "a channel to join it to; a bot sees no other")
-    .action(async (options: { name?: string; channel?: string[] }) => {
-      await invocation.inTeam(async ({ database, team }) => {
-        const name = await invocation.prompts.text(options.name, {
-          question: "What is the bot called?",
-          option: "--name NAME",
-        });
-        const { bot, joined } = await database.write(async (tx) => {
-          const channels = new Map<string, ChannelRow>();
-          for (const reference of options.channel ?? []) {
-            const channel = await getChannelNamed(tx, team.id, reference);
-            // The same channel may have been named twice, by its slug and by its id.
-            channels.set(channel.id, channel);
-          }
-          const row = await createBot(
-            tx,
-            team.id,
-            { name, channels: [...channels.values()] },
-            invocation.actor,
-          );
-          return { bot: userResource(row), joined: [...channels.values()].map(channelResource) };
-        });
-        invocation.output.done({
-          data: bot,
-          said: `Created the bot ${bot.name}, ${joined.length > 0 ? `in ${joined.map(channelTitle).join(", ")}` : "in no channel yet"}.`,
-          brief: bot.id,
-          next:
-            joined.length > 0
-              ? `parley tokens create --bot ${bot.id} --all-scopes`
-              : `parley channels add-member CHANNEL ${bot.id}`,
-        });
-      });
+    .option("--channel <channel...>", "a channel to join it to; a bot sees no other");
+  invocation.teamAction(create, async ({ database, team }, options: CreateOptions) => {
+    const name = await invocation.prompts.text(options.name, {
+      question: "What is the bot called?",
+      option: "--name NAME",
     });
+    const { bot, joined } = await database.write(async (tx) => {
+      const channels = new Map<string, ChannelRow>();
+      for (const reference of options.channel ?? []) {
+        const channel = await getChannelNamed(tx, team.id, reference);
+        // The same channel may have been named twice, by its slug and by its id.
+        channels.set(channel.id, channel);
+      }
+      const row = await createBot(tx, team.id, { name, channels: [...channels.values()] }, invocation.actor);
+      return { bot: userResource(row), joined: [...channels.values()].map(channelResource) };
+    });
+    invocation.output.done({
+      data: bot,
+      said: `Created the bot ${bot.name}, ${joined.length > 0 ? `in ${joined.map(channelTitle).join(", ")}` : "in no channel yet"}.`,
+      brief: bot.id,
+      next:
+        joined.length > 0
+          ? `parley tokens create --bot ${bot.id} --all-scopes`
+          : `parley channels add-member CHANNEL ${bot.id}`,
+    });
+  });
 
-  addCommand(noun, "delete [bot]", {
+  const remove = addCommand(noun, "delete [bot]", {
     summary: "Delete a bot: its tokens stop at once, its messages stay",
     examples: ['parley bots delete "Build Bot" --yes'],
-  })
-    .option("--keep-webhooks", "leave the subscriptions on that the bot created")
-    .action(async (given: string | undefined, { keepWebhooks }: { keepWebhooks?: true }) => {
-      await invocation.inTeam(async (at) => {
-        const { database, team } = at;
-        const reference = await botReference(invocation, at, given);
-        const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "bot" });
-        await invocation.prompts.confirm(`Delete the bot ${name} and revoke every token of it?`);
-        const bot = await database.write(async (tx) =>
-          deleteBot(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),
-        );
-        invocation.output.done({
-          data: bot,
-          said: [
-            `Deleted the bot ${bot.name}; what it wrote stays.`,
-            ...webhooksOfGone(bot, invocation.visibility),
-          ],
-          brief: bot.id,
-          next: "parley bots list",
-        });
-      });
+  }).option("--keep-webhooks", "leave the subscriptions on that the bot created");
+  invocation.teamAction(remove, async (at, given: string | undefined, { keepWebhooks }: DeleteOptions) => {
+    const { database, team } = at;
+    const reference = await botReference(invocation, at, given);
+    const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "bot" });
+    await invocation.prompts.confirm(`Delete the bot ${name} and revoke every token of it?`);
+    const bot = await database.write(async (tx) =>
+      deleteBot(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),
+    );
+    invocation.output.done({
+      data: bot,
+      said: [
+        `Deleted the bot ${bot.name}; what it wrote stays.`,
+        ...webhooksOfGone(bot, invocation.visibility),
+      ],
+      brief: bot.id,
+      next: "parley bots list",
     });
+  });
 }

@@ -15,86 +15,83 @@ export function addMemberVerbs(noun: Command, invocation: Invocation): void {
 }
 
 function addMembers(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "members [channel]", {
+  const command = addCommand(noun, "members [channel]", {
     summary: "List who is in a channel",
     examples: ["parley channels members general"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { read } = at.database;
-      const reference = await channelReference(invocation, at, given);
-      const channel = await getChannelNamed(read, at.team.id, reference);
-      invocation.output.list(
-        await listMembersOf(read, channel),
-        [
-          { title: "NAME", of: ({ name }) => name, canShrink: true },
-          { title: "TYPE", of: ({ type }) => type },
-          { title: "ID", of: ({ id }) => id },
-        ],
-        { none: "Nobody is in the channel.", next: `parley channels add-member ${channel.slug} USER` },
-      );
-    });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const { read } = at.database;
+    const reference = await channelReference(invocation, at, given);
+    const channel = await getChannelNamed(read, at.team.id, reference);
+    invocation.output.list(
+      await listMembersOf(read, channel),
+      [
+        { title: "NAME", of: ({ name }) => name, canShrink: true },
+        { title: "TYPE", of: ({ type }) => type },
+        { title: "ID", of: ({ id }) => id },
+      ],
+      { none: "Nobody is in the channel.", next: `parley channels add-member ${channel.slug} USER` },
+    );
   });
 }
 
 function addAddMember(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "add-member [channel] [user]", {
+  const command = addCommand(noun, "add-member [channel] [user]", {
     summary: "Add a person or a bot to a channel",
     examples: ['parley channels add-member deploys "Build Bot"'],
-  }).action(async (givenChannel: string | undefined, givenUser: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const channelRef = await channelReference(invocation, at, givenChannel);
-      const userRef = await userReference(invocation, at, givenUser, {
-        question: "Who joins it?",
-        option: "USER",
-      });
-      const { channel, user } = await database.write(async (tx) => {
-        const row = await getChannelNamed(tx, team.id, channelRef);
-        const joined = await joinChannel(tx, row, await getUserNamed(tx, team.id, userRef), invocation.actor);
-        return { channel: channelResource(row), user: joined };
-      });
-      invocation.output.done({
-        data: channel,
-        said: `${user.name} is in ${channelTitle(channel)} now.`,
-        brief: channel.id,
-        next: `parley channels members ${channel.id}`,
-      });
+  });
+  invocation.teamAction(command, async (at, givenChannel?: string, givenUser?: string) => {
+    const { database, team } = at;
+    const channelRef = await channelReference(invocation, at, givenChannel);
+    const userRef = await userReference(invocation, at, givenUser, {
+      question: "Who joins it?",
+      option: "USER",
+    });
+    const { channel, user } = await database.write(async (tx) => {
+      const row = await getChannelNamed(tx, team.id, channelRef);
+      const joined = await joinChannel(tx, row, await getUserNamed(tx, team.id, userRef), invocation.actor);
+      return { channel: channelResource(row), user: joined };
+    });
+    invocation.output.done({
+      data: channel,
+      said: `${user.name} is in ${channelTitle(channel)} now.`,
+      brief: channel.id,
+      next: `parley channels members ${channel.id}`,
     });
   });
 }
 
 function addRemove(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "remove-member [channel] [user]", {
+  const command = addCommand(noun, "remove-member [channel] [user]", {
     summary: "Take a person or a bot out of a channel",
     examples: ['parley channels remove-member deploys "Build Bot" --yes'],
-  }).action(async (givenChannel: string | undefined, givenUser: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const channelRef = await channelReference(invocation, at, givenChannel);
-      const row = await getChannelNamed(database.read, team.id, channelRef);
-      const channel = channelResource(row);
-      const userRef = await invocation.prompts.choice(givenUser, {
-        question: "Who leaves it?",
-        option: "USER",
-        choices: async () =>
-          (await listMembersOf(database.read, row)).map(({ id, name, type }) => ({
-            value: id,
-            label: name,
-            hint: type,
-          })),
-      });
-      const { id, name } = await getUserNamed(database.read, team.id, userRef);
-      await invocation.prompts.confirm(`Take ${name} out of ${channelTitle(channel)}?`);
-      await database.write(async (tx) => {
-        const current = await getChannelNamed(tx, team.id, channel.id);
-        await leaveChannel(tx, current, await getUser(tx, team.id, id), invocation.actor);
-      });
-      invocation.output.done({
-        data: channel,
-        said: `${name} is no longer in ${channelTitle(channel)}.`,
-        brief: channel.id,
-        next: `parley channels members ${channel.id}`,
-      });
+  });
+  invocation.teamAction(command, async (at, givenChannel?: string, givenUser?: string) => {
+    const { database, team } = at;
+    const channelRef = await channelReference(invocation, at, givenChannel);
+    const row = await getChannelNamed(database.read, team.id, channelRef);
+    const channel = channelResource(row);
+    const userRef = await invocation.prompts.choice(givenUser, {
+      question: "Who leaves it?",
+      option: "USER",
+      choices: async () =>
+        (await listMembersOf(database.read, row)).map(({ id, name, type }) => ({
+          value: id,
+          label: name,
+          hint: type,
+        })),
+    });
+    const { id, name } = await getUserNamed(database.read, team.id, userRef);
+    await invocation.prompts.confirm(`Take ${name} out of ${channelTitle(channel)}?`);
+    await database.write(async (tx) => {
+      const current = await getChannelNamed(tx, team.id, channel.id);
+      await leaveChannel(tx, current, await getUser(tx, team.id, id), invocation.actor);
+    });
+    invocation.output.done({
+      data: channel,
+      said: `${name} is no longer in ${channelTitle(channel)}.`,
+      brief: channel.id,
+      next: `parley channels members ${channel.id}`,
     });
   });
 }

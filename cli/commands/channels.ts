@@ -16,6 +16,8 @@ import { channelReference, userReference } from "../invocation/references.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { addMemberVerbs } from "./channel-members.ts";
 
+type CreateOptions = { name?: string; visibility?: string; topic?: string; as?: string };
+
 /** `parley channels`: every channel of a team, the private ones and direct messages included. */
 export function addChannels(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "channels", {
@@ -32,164 +34,157 @@ export function addChannels(program: Command, invocation: Invocation): void {
 }
 
 function addList(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "list", {
+  const command = addCommand(noun, "list", {
     summary: "List every channel, direct messages included",
     examples: ["parley channels list", "parley channels list --json"],
-  }).action(async () => {
-    await invocation.inTeam(async ({ database, team }) => {
-      invocation.output.list(
-        await listAllChannels(database.read, team.id),
-        [
-          { title: "NAME", of: channelTitle, canShrink: true },
-          { title: "KIND", of: channelKind },
-          { title: "TOPIC", of: ({ topic }) => topic ?? "", canShrink: true },
-          { title: "ID", of: ({ id }) => id },
-        ],
-        { none: "There is no channel yet.", next: "parley channels members CHANNEL" },
-      );
-    });
+  });
+  invocation.teamAction(command, async ({ database, team }) => {
+    invocation.output.list(
+      await listAllChannels(database.read, team.id),
+      [
+        { title: "NAME", of: channelTitle, canShrink: true },
+        { title: "KIND", of: channelKind },
+        { title: "TOPIC", of: ({ topic }) => topic ?? "", canShrink: true },
+        { title: "ID", of: ({ id }) => id },
+      ],
+      { none: "There is no channel yet.", next: "parley channels members CHANNEL" },
+    );
   });
 }
 
 function addShow(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "show [channel]", {
+  const command = addCommand(noun, "show [channel]", {
     summary: "Show a channel",
     examples: ["parley channels show general"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const reference = await channelReference(invocation, at, given);
-      const channel = listedChannel(await getChannelNamed(at.database.read, at.team.id, reference));
-      invocation.output.details(
-        channel,
-        [
-          ["name", channelTitle(channel)],
-          ["kind", channelKind(channel) + (channel.is_general ? ", the team's general channel" : "")],
-          ["topic", channel.topic ?? "none"],
-          ["slug", channel.slug],
-          ["created", relativeTime(channel.created_at)],
-          ["id", channel.id],
-        ],
-        `parley channels members ${channel.id}`,
-      );
-    });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const reference = await channelReference(invocation, at, given);
+    const channel = listedChannel(await getChannelNamed(at.database.read, at.team.id, reference));
+    invocation.output.details(
+      channel,
+      [
+        ["name", channelTitle(channel)],
+        ["kind", channelKind(channel) + (channel.is_general ? ", the team's general channel" : "")],
+        ["topic", channel.topic ?? "none"],
+        ["slug", channel.slug],
+        ["created", relativeTime(channel.created_at)],
+        ["id", channel.id],
+      ],
+      `parley channels members ${channel.id}`,
+    );
   });
 }
 
 function addCreate(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "create", {
+  const command = addCommand(noun, "create", {
     summary: "Create a channel as one of the team, who is its first member",
     examples: ['parley channels create --name deploys --visibility public --as "Ada Lovelace"'],
   })
     .option("--name <name>", "name of the channel")
     .addOption(new Option("--visibility <visibility>", "who may read it").choices(channelVisibilities))
     .option("--topic <topic>", "what it is about")
-    .option("--as <user>", "who creates it")
-    .action(async (options: { name?: string; visibility?: string; topic?: string; as?: string }) => {
-      await invocation.inTeam(async (at) => {
-        const { database, team } = at;
-        const { prompts, actor, output } = invocation;
-        const name = await prompts.text(options.name, {
-          question: "What is the channel called?",
-          option: "--name NAME",
-        });
-        const visibility = await prompts.choice(options.visibility, {
-          question: "Who may read it?",
-          option: "--visibility public or --visibility private",
-          choices: () => [
-            { value: "public", label: "public", hint: "the whole team" },
-            { value: "private", label: "private", hint: "its members" },
-          ],
-        });
-        const creator = await userReference(invocation, at, options.as, {
-          question: "Who creates it?",
-          option: "--as USER",
-        });
-        const channel = await database.write(async (tx) => {
-          const subject = subjectOf(await getUserNamed(tx, team.id, creator));
-          return await createChannel(tx, subject, { name, visibility, topic: options.topic ?? null }, actor);
-        });
-        output.done({
-          data: channel,
-          said: `Created the ${channel.visibility} channel ${channelTitle(channel)}.`,
-          brief: channel.id,
-          next: `parley channels add-member ${channel.id} USER`,
-        });
-      });
+    .option("--as <user>", "who creates it");
+  invocation.teamAction(command, async (at, options: CreateOptions) => {
+    const { database, team } = at;
+    const { prompts, actor, output } = invocation;
+    const name = await prompts.text(options.name, {
+      question: "What is the channel called?",
+      option: "--name NAME",
     });
+    const visibility = await prompts.choice(options.visibility, {
+      question: "Who may read it?",
+      option: "--visibility public or --visibility private",
+      choices: () => [
+        { value: "public", label: "public", hint: "the whole team" },
+        { value: "private", label: "private", hint: "its members" },
+      ],
+    });
+    const creator = await userReference(invocation, at, options.as, {
+      question: "Who creates it?",
+      option: "--as USER",
+    });
+    const channel = await database.write(async (tx) => {
+      const subject = subjectOf(await getUserNamed(tx, team.id, creator));
+      return await createChannel(tx, subject, { name, visibility, topic: options.topic ?? null }, actor);
+    });
+    output.done({
+      data: channel,
+      said: `Created the ${channel.visibility} channel ${channelTitle(channel)}.`,
+      brief: channel.id,
+      next: `parley channels add-member ${channel.id} USER`,
+    });
+  });
 }
 
 function addDirect(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "direct [user] [other]", {
+  const command = addCommand(noun, "direct [user] [other]", {
     summary: "Open the direct messages of two users, or find the ones they have",
     examples: ['parley channels direct "Ada Lovelace" "Grace Hopper"'],
-  }).action(async (givenOne: string | undefined, givenOther: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const one = await userReference(invocation, at, givenOne, { question: "Who?", option: "USER" });
-      const other = await userReference(invocation, at, givenOther, {
-        question: "And who?",
-        option: "The other USER",
-      });
-      const channel = await database.write(async (tx) =>
-        openDirect(
-          tx,
-          await getUserNamed(tx, team.id, one),
-          await getUserNamed(tx, team.id, other),
-          invocation.actor,
-        ),
-      );
-      invocation.output.done({
-        data: channel,
-        said: `The direct messages of ${channelTitle(channel)} are the channel ${channel.id}.`,
-        brief: channel.id,
-        next: `parley channels show ${channel.id}`,
-      });
+  });
+  invocation.teamAction(command, async (at, givenOne?: string, givenOther?: string) => {
+    const { database, team } = at;
+    const one = await userReference(invocation, at, givenOne, { question: "Who?", option: "USER" });
+    const other = await userReference(invocation, at, givenOther, {
+      question: "And who?",
+      option: "The other USER",
+    });
+    const channel = await database.write(async (tx) =>
+      openDirect(
+        tx,
+        await getUserNamed(tx, team.id, one),
+        await getUserNamed(tx, team.id, other),
+        invocation.actor,
+      ),
+    );
+    invocation.output.done({
+      data: channel,
+      said: `The direct messages of ${channelTitle(channel)} are the channel ${channel.id}.`,
+      brief: channel.id,
+      next: `parley channels show ${channel.id}`,
     });
   });
 }
 
 function addArchive(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "archive [channel]", {
+  const command = addCommand(noun, "archive [channel]", {
     summary: "Make a channel read-only",
     examples: ["parley channels archive deploys --yes"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const reference = await channelReference(invocation, at, given);
-      const { id, name, isDirect } = await getChannelNamed(database.read, team.id, reference);
-      await invocation.prompts.confirm(
-        `Archive ${channelTitle({ name, is_direct: isDirect })}? Nobody can write in it any more.`,
-      );
-      const channel = await database.write(async (tx) =>
-        setArchived(tx, await getChannelNamed(tx, team.id, id), true, invocation.actor),
-      );
-      invocation.output.done({
-        data: channel,
-        said: `Archived ${channelTitle(channel)}; it can be read and not written.`,
-        brief: channel.id,
-        next: `parley channels unarchive ${channel.id}`,
-      });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const { database, team } = at;
+    const reference = await channelReference(invocation, at, given);
+    const { id, name, isDirect } = await getChannelNamed(database.read, team.id, reference);
+    await invocation.prompts.confirm(
+      `Archive ${channelTitle({ name, is_direct: isDirect })}? Nobody can write in it any more.`,
+    );
+    const channel = await database.write(async (tx) =>
+      setArchived(tx, await getChannelNamed(tx, team.id, id), true, invocation.actor),
+    );
+    invocation.output.done({
+      data: channel,
+      said: `Archived ${channelTitle(channel)}; it can be read and not written.`,
+      brief: channel.id,
+      next: `parley channels unarchive ${channel.id}`,
     });
   });
 }
 
 function addUnarchive(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "unarchive [channel]", {
+  const command = addCommand(noun, "unarchive [channel]", {
     summary: "Bring an archived channel back",
     examples: ["parley channels unarchive deploys"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const reference = await channelReference(invocation, at, given);
-      const channel = await database.write(async (tx) =>
-        setArchived(tx, await getChannelNamed(tx, team.id, reference), false, invocation.actor),
-      );
-      invocation.output.done({
-        data: channel,
-        said: `${channelTitle(channel)} can be written again.`,
-        brief: channel.id,
-        next: `parley channels show ${channel.id}`,
-      });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const { database, team } = at;
+    const reference = await channelReference(invocation, at, given);
+    const channel = await database.write(async (tx) =>
+      setArchived(tx, await getChannelNamed(tx, team.id, reference), false, invocation.actor),
+    );
+    invocation.output.done({
+      data: channel,
+      said: `${channelTitle(channel)} can be written again.`,
+      brief: channel.id,
+      next: `parley channels show ${channel.id}`,
     });
   });
 }

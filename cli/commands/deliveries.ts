@@ -61,53 +61,51 @@ function addList(noun: Command, invocation: Invocation): void {
 }
 
 function addShow(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "show [id]", {
+  const command = addCommand(noun, "show [id]", {
     summary: "Show an attempt: what was sent, and how the answer began",
     examples: ["parley deliveries show 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const id = await attemptId(invocation, at, given);
-      const shown = await showAttempt(at.database.read, at.team.id, id);
-      invocation.output.details(
-        shown,
-        [
-          ["webhook", `${shown.webhook.name}, ${shown.webhook.url}`],
-          ["event", `${shown.event_type} ${shown.event_id}`],
-          ["when", `${shown.created_at}${shown.replay ? ", a replay" : ""}`],
-          ["result", shown.error ?? resultOf(shown)],
-          ["took", `${shown.duration_ms} ms`],
-          ...Object.entries(shown.request.headers).map(([name, value]) => [`> ${name}`, value] as const),
-          ["> body", shown.request.body ?? "(no longer stored)"],
-          ["< status", shown.response_status === null ? "(no answer)" : String(shown.response_status)],
-          ["< body", shown.response ?? ""],
-        ],
-        shown.request.body === null ? undefined : `parley deliveries replay ${shown.id}`,
-      );
-    });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const id = await attemptId(invocation, at, given);
+    const shown = await showAttempt(at.database.read, at.team.id, id);
+    invocation.output.details(
+      shown,
+      [
+        ["webhook", `${shown.webhook.name}, ${shown.webhook.url}`],
+        ["event", `${shown.event_type} ${shown.event_id}`],
+        ["when", `${shown.created_at}${shown.replay ? ", a replay" : ""}`],
+        ["result", shown.error ?? resultOf(shown)],
+        ["took", `${shown.duration_ms} ms`],
+        ...Object.entries(shown.request.headers).map(([name, value]) => [`> ${name}`, value] as const),
+        ["> body", shown.request.body ?? "(no longer stored)"],
+        ["< status", shown.response_status === null ? "(no answer)" : String(shown.response_status)],
+        ["< body", shown.response ?? ""],
+      ],
+      shown.request.body === null ? undefined : `parley deliveries replay ${shown.id}`,
+    );
   });
 }
 
 function addReplay(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "replay [id]", {
+  const command = addCommand(noun, "replay [id]", {
     summary: "Send what an attempt sent once more, now, and show how that went",
     examples: ["parley deliveries replay 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const id = await attemptId(invocation, at, given);
-      const sent = await replay({ database, ...outgoing(invocation) }, team.id, id, invocation.actor);
-      if (!sent.succeeded) {
-        throw new Unsuccessful(
-          `Sent it again, in vain: ${sent.error}. See: parley deliveries show ${sent.id}`,
-          sent,
-        );
-      }
-      invocation.output.done({
-        data: sent,
-        said: `Sent it again: the receiver answered ${sent.response_status}.`,
-        brief: sent.id,
-        next: `parley deliveries show ${sent.id}`,
-      });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const { database, team } = at;
+    const id = await attemptId(invocation, at, given);
+    const sent = await replay({ database, ...outgoing(invocation) }, team.id, id, invocation.actor);
+    if (!sent.succeeded) {
+      throw new Unsuccessful(
+        `Sent it again, in vain: ${sent.error}. See: parley deliveries show ${sent.id}`,
+        sent,
+      );
+    }
+    invocation.output.done({
+      data: sent,
+      said: `Sent it again: the receiver answered ${sent.response_status}.`,
+      brief: sent.id,
+      next: `parley deliveries show ${sent.id}`,
     });
   });
 }

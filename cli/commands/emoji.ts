@@ -5,6 +5,8 @@ import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 
+type AddOptions = { image?: string };
+
 /** Far more than an emoji may have, so that nothing larger is read to be refused. */
 const imageBytesReadMax = 1024 * 1024;
 
@@ -15,62 +17,58 @@ export function addEmojiNoun(program: Command, invocation: Invocation): void {
     examples: ["parley emoji list"],
   });
 
-  addCommand(noun, "list", { summary: "List the team's own emoji", examples: ["parley emoji list"] }).action(
-    async () => {
-      await invocation.inTeam(async ({ database, team }) => {
-        invocation.output.list(
-          await listEmoji(database.read, team.id),
-          [
-            { title: "NAME", of: ({ name }) => `:${name}:` },
-            { title: "ADDED", of: ({ created_at }) => relativeTime(created_at) },
-          ],
-          { none: "The team has no emoji of its own yet.", next: "parley emoji add NAME --image FILE" },
-        );
-      });
-    },
-  );
+  const list = addCommand(noun, "list", {
+    summary: "List the team's own emoji",
+    examples: ["parley emoji list"],
+  });
+  invocation.teamAction(list, async ({ database, team }) => {
+    invocation.output.list(
+      await listEmoji(database.read, team.id),
+      [
+        { title: "NAME", of: ({ name }) => `:${name}:` },
+        { title: "ADDED", of: ({ created_at }) => relativeTime(created_at) },
+      ],
+      { none: "The team has no emoji of its own yet.", next: "parley emoji add NAME --image FILE" },
+    );
+  });
 
-  addCommand(noun, "add [name]", {
+  const add = addCommand(noun, "add [name]", {
     summary: "Add an emoji, which reactions name as :NAME:",
     examples: ["parley emoji add shipit --image shipit.png"],
-  })
-    .option("--image <file>", "its picture: PNG, GIF, JPEG or WebP")
-    .action(async (given: string | undefined, options: { image?: string }) => {
-      await invocation.inTeam(async ({ database, team }) => {
-        const name = await invocation.prompts.text(given, {
-          question: "What is the emoji called?",
-          option: "NAME",
-        });
-        const image = options.image === undefined ? undefined : await readImage(options.image);
-        const emoji = await database.write((tx) => addEmoji(tx, team.id, { name, image }, invocation.actor));
-        invocation.output.done({
-          data: emoji,
-          said: `Added :${emoji.name}:`,
-          brief: emoji.name,
-          next: "parley emoji list",
-        });
-      });
+  }).option("--image <file>", "its picture: PNG, GIF, JPEG or WebP");
+  invocation.teamAction(add, async ({ database, team }, given: string | undefined, options: AddOptions) => {
+    const name = await invocation.prompts.text(given, {
+      question: "What is the emoji called?",
+      option: "NAME",
     });
+    const image = options.image === undefined ? undefined : await readImage(options.image);
+    const emoji = await database.write((tx) => addEmoji(tx, team.id, { name, image }, invocation.actor));
+    invocation.output.done({
+      data: emoji,
+      said: `Added :${emoji.name}:`,
+      brief: emoji.name,
+      next: "parley emoji list",
+    });
+  });
 
-  addCommand(noun, "remove [name]", {
+  const remove = addCommand(noun, "remove [name]", {
     summary: "Remove an emoji; reactions that were made with it stay",
     examples: ["parley emoji remove shipit --yes"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async ({ database, team }) => {
-      const reference = await invocation.prompts.choice(given, {
-        question: "Which emoji?",
-        option: "NAME",
-        choices: async () =>
-          (await listEmoji(database.read, team.id)).map(({ name }) => ({ value: name, label: `:${name}:` })),
-      });
-      await invocation.prompts.confirm(`Remove the emoji ${reference}?`);
-      const emoji = await database.write((tx) => removeEmoji(tx, team.id, reference, invocation.actor));
-      invocation.output.done({
-        data: emoji,
-        said: `Removed :${emoji.name}:`,
-        brief: emoji.name,
-        next: "parley emoji list",
-      });
+  });
+  invocation.teamAction(remove, async ({ database, team }, given?: string) => {
+    const reference = await invocation.prompts.choice(given, {
+      question: "Which emoji?",
+      option: "NAME",
+      choices: async () =>
+        (await listEmoji(database.read, team.id)).map(({ name }) => ({ value: name, label: `:${name}:` })),
+    });
+    await invocation.prompts.confirm(`Remove the emoji ${reference}?`);
+    const emoji = await database.write((tx) => removeEmoji(tx, team.id, reference, invocation.actor));
+    invocation.output.done({
+      data: emoji,
+      said: `Removed :${emoji.name}:`,
+      brief: emoji.name,
+      next: "parley emoji list",
     });
   });
 }

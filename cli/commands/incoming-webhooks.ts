@@ -15,6 +15,8 @@ import type { InTeam, Invocation } from "../invocation/invocation.ts";
 import { outgoing } from "../invocation/outgoing.ts";
 import { botReference } from "../invocation/references.ts";
 
+type CreateOptions = { bot?: string; channel?: string; name?: string; signed?: true };
+
 /** `parley incoming-webhooks`: the secret addresses that post into a channel. */
 export function addIncomingWebhooks(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "incoming-webhooks", {
@@ -33,28 +35,27 @@ export function incomingUrl(baseUrl: string, token: string): string {
 }
 
 function addList(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "list", {
+  const command = addCommand(noun, "list", {
     summary: "List the incoming webhooks that were not revoked, newest first",
     examples: ["parley incoming-webhooks list"],
-  }).action(async () => {
-    await invocation.inTeam(async ({ database, team }) => {
-      invocation.output.list(
-        await listIncomingWebhooks(database.read, team.id),
-        [
-          { title: "NAME", of: ({ name }) => name, canShrink: true },
-          { title: "BOT", of: ({ bot }) => bot.name, canShrink: true },
-          { title: "CHANNEL", of: ({ channel }) => `#${channel.name}`, canShrink: true },
-          { title: "SIGNED", of: ({ signed }) => (signed ? "yes" : "no") },
-          { title: "ID", of: ({ id }) => id },
-        ],
-        { none: "There is no incoming webhook yet.", next: "parley incoming-webhooks create" },
-      );
-    });
+  });
+  invocation.teamAction(command, async ({ database, team }) => {
+    invocation.output.list(
+      await listIncomingWebhooks(database.read, team.id),
+      [
+        { title: "NAME", of: ({ name }) => name, canShrink: true },
+        { title: "BOT", of: ({ bot }) => bot.name, canShrink: true },
+        { title: "CHANNEL", of: ({ channel }) => `#${channel.name}`, canShrink: true },
+        { title: "SIGNED", of: ({ signed }) => (signed ? "yes" : "no") },
+        { title: "ID", of: ({ id }) => id },
+      ],
+      { none: "There is no incoming webhook yet.", next: "parley incoming-webhooks create" },
+    );
   });
 }
 
 function addCreate(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "create", {
+  const command = addCommand(noun, "create", {
     summary: "Create an address that posts into a channel as a bot, and show it once",
     examples: [
       'parley incoming-webhooks create --bot "Build Bot" --channel general',
@@ -64,36 +65,34 @@ function addCreate(noun: Command, invocation: Invocation): void {
     .option("--bot <bot>", "the bot that it posts as, a member of the channel")
     .option("--channel <channel>", "the channel that it posts into")
     .option("--name <label>", "what it is for (default: the bot's name)")
-    .option("--signed", "requests have to carry a signature")
-    .action(async (options: { bot?: string; channel?: string; name?: string; signed?: true }) => {
-      await invocation.inTeam(async (at) => {
-        const { database, team } = at;
-        const botNamed = await botReference(invocation, at, options.bot, "--bot BOT");
-        const { id: botId } = await getUserNamed(database.read, team.id, botNamed, { type: "bot" });
-        const channelNamed = await channelOf(invocation, at, botId, options.channel);
-        const { vault } = outgoing(invocation);
-        const { token, ...made } = await database.write(async (tx) => {
-          const bot = await getUser(tx, team.id, botId);
-          const channel = await getChannelNamed(tx, team.id, channelNamed);
-          const input = { name: options.name ?? bot.name, signed: options.signed === true };
-          return await createIncomingWebhook(tx, vault, { bot, channel }, input, invocation.actor);
-        });
-        const url = incomingUrl(invocation.baseUrl, token);
-        invocation.output.done({
-          data: { ...made, url },
-          said: [
-            `Created an incoming webhook that posts into #${made.channel.name} as ${made.bot.name}.`,
-            "Whoever knows the address can post. It is shown only this once:",
-            "",
-            `  ${url}`,
-            "",
-            ...(made.secret === null ? [] : signingHint(made.secret)),
-          ],
-          brief: url,
-          ...(made.secret === null && { next: `curl -d '{"text":"Hello"}' URL` }),
-        });
-      });
+    .option("--signed", "requests have to carry a signature");
+  invocation.teamAction(command, async (at, options: CreateOptions) => {
+    const { database, team } = at;
+    const botNamed = await botReference(invocation, at, options.bot, "--bot BOT");
+    const { id: botId } = await getUserNamed(database.read, team.id, botNamed, { type: "bot" });
+    const channelNamed = await channelOf(invocation, at, botId, options.channel);
+    const { vault } = outgoing(invocation);
+    const { token, ...made } = await database.write(async (tx) => {
+      const bot = await getUser(tx, team.id, botId);
+      const channel = await getChannelNamed(tx, team.id, channelNamed);
+      const input = { name: options.name ?? bot.name, signed: options.signed === true };
+      return await createIncomingWebhook(tx, vault, { bot, channel }, input, invocation.actor);
     });
+    const url = incomingUrl(invocation.baseUrl, token);
+    invocation.output.done({
+      data: { ...made, url },
+      said: [
+        `Created an incoming webhook that posts into #${made.channel.name} as ${made.bot.name}.`,
+        "Whoever knows the address can post. It is shown only this once:",
+        "",
+        `  ${url}`,
+        "",
+        ...(made.secret === null ? [] : signingHint(made.secret)),
+      ],
+      brief: url,
+      ...(made.secret === null && { next: `curl -d '{"text":"Hello"}' URL` }),
+    });
+  });
 }
 
 /** The channel that was named, or the one that the person chooses among those of the bot, which can post in no other. */
@@ -115,46 +114,44 @@ async function channelOf(
 }
 
 function addRevoke(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "revoke [id]", {
+  const command = addCommand(noun, "revoke [id]", {
     summary: "Revoke an incoming webhook: its address is dead from the next request on",
     examples: ["parley incoming-webhooks revoke 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const webhook = await chosenWebhook(invocation, at, given);
-      await invocation.prompts.confirm(`Revoke ${title(webhook)}? Its address is dead for good.`);
-      const revoked = await at.database.write((tx) =>
-        revokeIncomingWebhook(tx, at.team.id, webhook.id, invocation.actor),
-      );
-      invocation.output.done({
-        data: revoked,
-        said: `Revoked ${title(webhook)}.`,
-        brief: webhook.id,
-        next: "parley incoming-webhooks list",
-      });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const webhook = await chosenWebhook(invocation, at, given);
+    await invocation.prompts.confirm(`Revoke ${title(webhook)}? Its address is dead for good.`);
+    const revoked = await at.database.write((tx) =>
+      revokeIncomingWebhook(tx, at.team.id, webhook.id, invocation.actor),
+    );
+    invocation.output.done({
+      data: revoked,
+      said: `Revoked ${title(webhook)}.`,
+      brief: webhook.id,
+      next: "parley incoming-webhooks list",
     });
   });
 }
 
 function addRotateSecret(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "rotate-secret [id]", {
+  const command = addCommand(noun, "rotate-secret [id]", {
     summary: "Replace the signing secret at once, or begin to ask for signatures, and show the secret once",
     examples: ["parley incoming-webhooks rotate-secret 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const webhook = await chosenWebhook(invocation, at, given);
-      const refused = webhook.signed ? "Requests signed with the old one" : "Requests without a signature";
-      await invocation.prompts.confirm(
-        `Make a new signing secret for ${title(webhook)}? ${refused} are refused.`,
-      );
-      const { vault } = outgoing(invocation);
-      const rotated = await at.database.write((tx) =>
-        rotateIncomingSecret(tx, vault, at.team.id, webhook.id, invocation.actor),
-      );
-      invocation.output.done({
-        data: rotated,
-        said: [`Made a new signing secret for ${title(webhook)}.`, ...signingHint(rotated.secret)],
-        brief: rotated.secret,
-      });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const webhook = await chosenWebhook(invocation, at, given);
+    const refused = webhook.signed ? "Requests signed with the old one" : "Requests without a signature";
+    await invocation.prompts.confirm(
+      `Make a new signing secret for ${title(webhook)}? ${refused} are refused.`,
+    );
+    const { vault } = outgoing(invocation);
+    const rotated = await at.database.write((tx) =>
+      rotateIncomingSecret(tx, vault, at.team.id, webhook.id, invocation.actor),
+    );
+    invocation.output.done({
+      data: rotated,
+      said: [`Made a new signing secret for ${title(webhook)}.`, ...signingHint(rotated.secret)],
+      brief: rotated.secret,
     });
   });
 }

@@ -4,6 +4,8 @@ import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { teamReference } from "../invocation/references.ts";
 
+type NameOptions = { name?: string };
+
 /** `parley teams`: the teams that share this workspace's data folder. */
 export function addTeams(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "teams", {
@@ -11,63 +13,57 @@ export function addTeams(program: Command, invocation: Invocation): void {
     examples: ["parley teams list"],
   });
 
-  addCommand(noun, "list", { summary: "List the teams", examples: ["parley teams list"] }).action(
-    async () => {
-      await invocation.inWorkspace(async ({ read }) => {
-        invocation.output.list(
-          await listTeams(read),
-          [
-            { title: "NAME", of: ({ name }) => name, canShrink: true },
-            { title: "SLUG", of: ({ slug }) => slug, canShrink: true },
-            { title: "ID", of: ({ id }) => id },
-          ],
-          { none: "There is no team yet.", next: "parley channels list --team SLUG" },
-        );
-      });
-    },
-  );
+  const list = addCommand(noun, "list", {
+    summary: "List the teams",
+    examples: ["parley teams list"],
+  });
+  invocation.workspaceAction(list, async ({ read }) => {
+    invocation.output.list(
+      await listTeams(read),
+      [
+        { title: "NAME", of: ({ name }) => name, canShrink: true },
+        { title: "SLUG", of: ({ slug }) => slug, canShrink: true },
+        { title: "ID", of: ({ id }) => id },
+      ],
+      { none: "There is no team yet.", next: "parley channels list --team SLUG" },
+    );
+  });
 
-  addCommand(noun, "create", {
+  const create = addCommand(noun, "create", {
     summary: "Create a team with its #general",
     examples: ['parley teams create --name "Research"'],
-  })
-    .option("--name <name>", "name of the team")
-    .action(async (options: { name?: string }) => {
-      await invocation.inWorkspace(async (database) => {
-        const name = await invocation.prompts.text(options.name, {
-          question: "What is the team called?",
-          option: "--name NAME",
-        });
-        const { team } = await database.write((tx) => createTeam(tx, { name }, invocation.actor));
-        invocation.output.done({
-          data: team,
-          said: `Created the team ${team.name} with the slug ${team.slug}.`,
-          brief: team.id,
-          next: `parley users create --team ${team.slug} --role owner --name NAME`,
-        });
-      });
+  }).option("--name <name>", "name of the team");
+  invocation.workspaceAction(create, async (database, options: NameOptions) => {
+    const name = await invocation.prompts.text(options.name, {
+      question: "What is the team called?",
+      option: "--name NAME",
     });
+    const { team } = await database.write((tx) => createTeam(tx, { name }, invocation.actor));
+    invocation.output.done({
+      data: team,
+      said: `Created the team ${team.name} with the slug ${team.slug}.`,
+      brief: team.id,
+      next: `parley users create --team ${team.slug} --role owner --name NAME`,
+    });
+  });
 
-  addCommand(noun, "rename [team]", {
+  const rename = addCommand(noun, "rename [team]", {
     summary: "Rename a team; its slug follows",
     examples: ['parley teams rename research --name "Research and Development"'],
-  })
-    .option("--name <name>", "the new name")
-    .action(async (given: string | undefined, options: { name?: string }) => {
-      await invocation.inWorkspace(async (database) => {
-        const reference = await teamReference(invocation, database, given);
-        const before = await getTeamNamed(database.read, reference);
-        const name = await invocation.prompts.text(options.name, {
-          question: "What is the team called from now on?",
-          option: "--name NAME",
-        });
-        const team = await database.write((tx) => renameTeam(tx, before, { name }, invocation.actor));
-        invocation.output.done({
-          data: team,
-          said: `Renamed the team ${before.name} to ${team.name}; its slug is ${team.slug}.`,
-          brief: team.id,
-          next: "parley teams list",
-        });
-      });
+  }).option("--name <name>", "the new name");
+  invocation.workspaceAction(rename, async (database, given: string | undefined, options: NameOptions) => {
+    const reference = await teamReference(invocation, database, given);
+    const before = await getTeamNamed(database.read, reference);
+    const name = await invocation.prompts.text(options.name, {
+      question: "What is the team called from now on?",
+      option: "--name NAME",
     });
+    const team = await database.write((tx) => renameTeam(tx, before, { name }, invocation.actor));
+    invocation.output.done({
+      data: team,
+      said: `Renamed the team ${before.name} to ${team.name}; its slug is ${team.slug}.`,
+      brief: team.id,
+      next: "parley teams list",
+    });
+  });
 }

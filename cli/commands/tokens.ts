@@ -32,29 +32,28 @@ export function addTokens(program: Command, invocation: Invocation): void {
 }
 
 function addList(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "list", {
+  const command = addCommand(noun, "list", {
     summary: "List the tokens that were not revoked, newest first",
     examples: ["parley tokens list"],
-  }).action(async () => {
-    await invocation.inTeam(async ({ database, team }) => {
-      invocation.output.list(
-        await listTokens(database.read, team.id),
-        [
-          { title: "NAME", of: ({ name }) => name, canShrink: true },
-          { title: "USER", of: ({ user }) => user.name, canShrink: true },
-          { title: "SCOPES", of: shortScopes },
-          { title: "EXPIRES", of: ({ expires_at }) => relativeTime(expires_at) },
-          { title: "USED", of: ({ last_used_at }) => relativeTime(last_used_at) },
-          { title: "ID", of: ({ id }) => id },
-        ],
-        { none: "There is no token yet.", next: "parley tokens create" },
-      );
-    });
+  });
+  invocation.teamAction(command, async ({ database, team }) => {
+    invocation.output.list(
+      await listTokens(database.read, team.id),
+      [
+        { title: "NAME", of: ({ name }) => name, canShrink: true },
+        { title: "USER", of: ({ user }) => user.name, canShrink: true },
+        { title: "SCOPES", of: shortScopes },
+        { title: "EXPIRES", of: ({ expires_at }) => relativeTime(expires_at) },
+        { title: "USED", of: ({ last_used_at }) => relativeTime(last_used_at) },
+        { title: "ID", of: ({ id }) => id },
+      ],
+      { none: "There is no token yet.", next: "parley tokens create" },
+    );
   });
 }
 
 function addCreate(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "create", {
+  const command = addCommand(noun, "create", {
     summary: "Create a token that acts as a bot or as a person, and show it once",
     examples: [
       'parley tokens create --bot "Build Bot" --scope messages:write --expires 90d',
@@ -66,47 +65,45 @@ function addCreate(noun: Command, invocation: Invocation): void {
     .addOption(new Option("--scope <scope...>", "what it may do").choices(scopes).conflicts("allScopes"))
     .option("--all-scopes", "it may do everything")
     .option("--name <label>", "what it is for (default: who it acts as)")
-    .option("--expires <span>", "when it stops, from now: 12h, 90d, 8w (default: never)", parseDuration)
-    .action(async (options: CreateOptions) => {
-      await invocation.inTeam(async (at) => {
-        const { database, team } = at;
-        const reference = await userReference(invocation, at, options.bot ?? options.user, {
-          question: "Who does the token act as?",
-          option: "--bot BOT or --user USER",
-        });
-        const granted = await invocation.prompts.choices(options.allScopes ? scopes : options.scope, {
-          question: "What may it do?",
-          option: "--scope SCOPE or --all-scopes",
-          words: scopes,
-        });
-        const bearer = await getUserNamed(database.read, team.id, reference, { type: kindOf(options) });
-        if (granted.includes("webhooks:write") && !isTeamAdmin(bearer)) {
-          await confirmWebhooks(invocation, bearer.name);
-        }
-        const expiresAt = options.expires === undefined ? null : Date.now() + options.expires;
-        const token = await database.write(async (tx) => {
-          const user = await getUser(tx, team.id, bearer.id);
-          return await createToken(
-            tx,
-            user,
-            { name: options.name ?? user.name, scopes: granted, expiresAt },
-            invocation.actor,
-          );
-        });
-        invocation.output.done({
-          data: token,
-          said: [
-            `Created a token that acts as ${token.user.name}${expiry(token)}.`,
-            "It is shown only this once:",
-            "",
-            `  ${token.token}`,
-            "",
-          ],
-          brief: token.token,
-          next: `curl -H "Authorization: Bearer TOKEN" ${invocation.baseUrl}/api/v1/channels`,
-        });
-      });
+    .option("--expires <span>", "when it stops, from now: 12h, 90d, 8w (default: never)", parseDuration);
+  invocation.teamAction(command, async (at, options: CreateOptions) => {
+    const { database, team } = at;
+    const reference = await userReference(invocation, at, options.bot ?? options.user, {
+      question: "Who does the token act as?",
+      option: "--bot BOT or --user USER",
     });
+    const granted = await invocation.prompts.choices(options.allScopes ? scopes : options.scope, {
+      question: "What may it do?",
+      option: "--scope SCOPE or --all-scopes",
+      words: scopes,
+    });
+    const bearer = await getUserNamed(database.read, team.id, reference, { type: kindOf(options) });
+    if (granted.includes("webhooks:write") && !isTeamAdmin(bearer)) {
+      await confirmWebhooks(invocation, bearer.name);
+    }
+    const expiresAt = options.expires === undefined ? null : Date.now() + options.expires;
+    const token = await database.write(async (tx) => {
+      const user = await getUser(tx, team.id, bearer.id);
+      return await createToken(
+        tx,
+        user,
+        { name: options.name ?? user.name, scopes: granted, expiresAt },
+        invocation.actor,
+      );
+    });
+    invocation.output.done({
+      data: token,
+      said: [
+        `Created a token that acts as ${token.user.name}${expiry(token)}.`,
+        "It is shown only this once:",
+        "",
+        `  ${token.token}`,
+        "",
+      ],
+      brief: token.token,
+      next: `curl -H "Authorization: Bearer TOKEN" ${invocation.baseUrl}/api/v1/channels`,
+    });
+  });
 }
 
 /**
@@ -142,20 +139,19 @@ function seenOpens(name: string) {
 }
 
 function addRevoke(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "revoke [id]", {
+  const command = addCommand(noun, "revoke [id]", {
     summary: "Revoke a token: it is refused from the next request on",
     examples: ["parley tokens revoke 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const token = await chosenToken(invocation, at, given);
-      await invocation.prompts.confirm(`Revoke the token ${token.name} of ${token.user.name}?`);
-      await at.database.write((tx) => revokeToken(tx, at.team.id, token.id, invocation.actor));
-      invocation.output.done({
-        data: token,
-        said: `Revoked the token ${token.name} of ${token.user.name}.`,
-        brief: token.id,
-        next: "parley tokens list",
-      });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const token = await chosenToken(invocation, at, given);
+    await invocation.prompts.confirm(`Revoke the token ${token.name} of ${token.user.name}?`);
+    await at.database.write((tx) => revokeToken(tx, at.team.id, token.id, invocation.actor));
+    invocation.output.done({
+      data: token,
+      said: `Revoked the token ${token.name} of ${token.user.name}.`,
+      brief: token.id,
+      next: "parley tokens list",
     });
   });
 }

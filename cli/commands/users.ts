@@ -7,6 +7,9 @@ import type { Invocation } from "../invocation/invocation.ts";
 import { personReference } from "../invocation/references.ts";
 import { webhooksOfGone, webhooksOfReturned } from "../terminal/creator-view.ts";
 
+type CreateOptions = { name?: string; role: string; email?: string };
+type KeepOptions = { keepWebhooks?: true };
+
 /** `parley users`: the people of a team. */
 export function addUsers(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "users", {
@@ -21,132 +24,122 @@ export function addUsers(program: Command, invocation: Invocation): void {
 }
 
 function addList(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "list", {
+  const command = addCommand(noun, "list", {
     summary: "List the people, those who were deactivated included",
     examples: ["parley users list"],
-  }).action(async () => {
-    await invocation.inTeam(async ({ database, team }) => {
-      invocation.output.list(
-        await listPeople(database.read, team.id),
-        [
-          { title: "NAME", of: ({ name }) => name, canShrink: true },
-          { title: "ROLE", of: ({ role }) => role },
-          { title: "STATE", of: ({ active }) => (active ? "active" : "deactivated") },
-          { title: "E-MAIL", of: ({ email }) => email ?? "", canShrink: true },
-          { title: "ID", of: ({ id }) => id },
-        ],
-        { none: "There is nobody in the team yet.", next: "parley users create --name NAME" },
-      );
-    });
+  });
+  invocation.teamAction(command, async ({ database, team }) => {
+    invocation.output.list(
+      await listPeople(database.read, team.id),
+      [
+        { title: "NAME", of: ({ name }) => name, canShrink: true },
+        { title: "ROLE", of: ({ role }) => role },
+        { title: "STATE", of: ({ active }) => (active ? "active" : "deactivated") },
+        { title: "E-MAIL", of: ({ email }) => email ?? "", canShrink: true },
+        { title: "ID", of: ({ id }) => id },
+      ],
+      { none: "There is nobody in the team yet.", next: "parley users create --name NAME" },
+    );
   });
 }
 
 function addCreate(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "create", {
+  const command = addCommand(noun, "create", {
     summary: "Add a person to the team",
     examples: ['parley users create --name "Grace Hopper" --email grace@example.com'],
   })
     .option("--name <name>", "the person's name")
     .addOption(new Option("--role <role>", "what the person may do").choices(roles).default("member"))
-    .option("--email <address>", "the person's e-mail address")
-    .action(async (options: { name?: string; role: string; email?: string }) => {
-      await invocation.inTeam(async ({ database, team }) => {
-        const name = await invocation.prompts.text(options.name, {
-          question: "What is the person called?",
-          option: "--name NAME",
-        });
-        const { role, email } = options;
-        const row = await database.write((tx) =>
-          createPerson(tx, team.id, { name, role, email }, invocation.actor),
-        );
-        const person = personResource(row);
-        invocation.output.done({
-          data: person,
-          said: `Added ${person.name} to ${team.name} as ${person.role}.`,
-          brief: person.id,
-          next: `parley channels add-member CHANNEL ${person.id}`,
-        });
-      });
+    .option("--email <address>", "the person's e-mail address");
+  invocation.teamAction(command, async ({ database, team }, options: CreateOptions) => {
+    const name = await invocation.prompts.text(options.name, {
+      question: "What is the person called?",
+      option: "--name NAME",
     });
+    const { role, email } = options;
+    const row = await database.write((tx) =>
+      createPerson(tx, team.id, { name, role, email }, invocation.actor),
+    );
+    const person = personResource(row);
+    invocation.output.done({
+      data: person,
+      said: `Added ${person.name} to ${team.name} as ${person.role}.`,
+      brief: person.id,
+      next: `parley channels add-member CHANNEL ${person.id}`,
+    });
+  });
 }
 
 function addSetRole(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "set-role [user]", {
+  const command = addCommand(noun, "set-role [user]", {
     summary: `Give a person another role: ${roles.join(", ")}`,
     examples: ['parley users set-role "Grace Hopper" owner'],
-  })
-    .addArgument(new Argument("[role]").choices(roles))
-    .action(async (givenUser: string | undefined, givenRole: string | undefined) => {
-      await invocation.inTeam(async (at) => {
-        const { database, team } = at;
-        const reference = await personReference(invocation, at, givenUser, { active: true });
-        const role = await invocation.prompts.choice(givenRole, {
-          question: "Which role?",
-          option: "ROLE",
-          choices: () => roles.map((value) => ({ value, label: value })),
-        });
-        const person = await database.write(async (tx) =>
-          setRole(tx, await getUserNamed(tx, team.id, reference, { type: "human" }), role, invocation.actor),
-        );
-        invocation.output.done({
-          data: person,
-          said: `${person.name} is ${person.role} now.`,
-          brief: person.id,
-          next: "parley users list",
-        });
-      });
+  }).addArgument(new Argument("[role]").choices(roles));
+  invocation.teamAction(command, async (at, givenUser: string | undefined, givenRole: string | undefined) => {
+    const { database, team } = at;
+    const reference = await personReference(invocation, at, givenUser, { active: true });
+    const role = await invocation.prompts.choice(givenRole, {
+      question: "Which role?",
+      option: "ROLE",
+      choices: () => roles.map((value) => ({ value, label: value })),
     });
+    const person = await database.write(async (tx) =>
+      setRole(tx, await getUserNamed(tx, team.id, reference, { type: "human" }), role, invocation.actor),
+    );
+    invocation.output.done({
+      data: person,
+      said: `${person.name} is ${person.role} now.`,
+      brief: person.id,
+      next: "parley users list",
+    });
+  });
 }
 
 function addDeactivate(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "deactivate [user]", {
+  const command = addCommand(noun, "deactivate [user]", {
     summary: "Shut a person out: every token stops at once, messages stay",
     examples: ['parley users deactivate "Grace Hopper" --yes'],
-  })
-    .option("--keep-webhooks", "leave the subscriptions on that the person created")
-    .action(async (given: string | undefined, { keepWebhooks }: { keepWebhooks?: true }) => {
-      await invocation.inTeam(async (at) => {
-        const { database, team } = at;
-        const reference = await personReference(invocation, at, given, { active: true });
-        const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "human" });
-        await invocation.prompts.confirm(`Deactivate ${name} and revoke every token of theirs?`);
-        const person = await database.write(async (tx) =>
-          deactivate(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),
-        );
-        invocation.output.done({
-          data: person,
-          said: [
-            `Deactivated ${person.name}; what they wrote stays.`,
-            ...webhooksOfGone(person, invocation.visibility),
-          ],
-          brief: person.id,
-          next: `parley users reactivate ${person.id}`,
-        });
-      });
+  }).option("--keep-webhooks", "leave the subscriptions on that the person created");
+  invocation.teamAction(command, async (at, given: string | undefined, { keepWebhooks }: KeepOptions) => {
+    const { database, team } = at;
+    const reference = await personReference(invocation, at, given, { active: true });
+    const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "human" });
+    await invocation.prompts.confirm(`Deactivate ${name} and revoke every token of theirs?`);
+    const person = await database.write(async (tx) =>
+      deactivate(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),
+    );
+    invocation.output.done({
+      data: person,
+      said: [
+        `Deactivated ${person.name}; what they wrote stays.`,
+        ...webhooksOfGone(person, invocation.visibility),
+      ],
+      brief: person.id,
+      next: `parley users reactivate ${person.id}`,
     });
+  });
 }
 
 function addReactivate(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "reactivate [user]", {
+  const command = addCommand(noun, "reactivate [user]", {
     summary: "Let a deactivated person in again",
     examples: ['parley users reactivate "Grace Hopper"'],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { database, team } = at;
-      const reference = await personReference(invocation, at, given, { active: false });
-      const person = await database.write(async (tx) => {
-        const meant = { type: "human", preferred: "deactivated" } as const;
-        return await reactivate(tx, await getUserNamed(tx, team.id, reference, meant), invocation.actor);
-      });
-      invocation.output.done({
-        data: person,
-        said: [
-          `${person.name} is back, in the same channels. The tokens that were revoked stay revoked.`,
-          ...webhooksOfReturned(person),
-        ],
-        brief: person.id,
-        next: `parley tokens create --user ${person.id}`,
-      });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const { database, team } = at;
+    const reference = await personReference(invocation, at, given, { active: false });
+    const person = await database.write(async (tx) => {
+      const meant = { type: "human", preferred: "deactivated" } as const;
+      return await reactivate(tx, await getUserNamed(tx, team.id, reference, meant), invocation.actor);
+    });
+    invocation.output.done({
+      data: person,
+      said: [
+        `${person.name} is back, in the same channels. The tokens that were revoked stay revoked.`,
+        ...webhooksOfReturned(person),
+      ],
+      brief: person.id,
+      next: `parley tokens create --user ${person.id}`,
     });
   });
 }

@@ -33,68 +33,66 @@ export function addWebhooks(program: Command, invocation: Invocation): void {
 }
 
 function addList(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "list", {
+  const command = addCommand(noun, "list", {
     summary: "List the subscriptions, newest first",
     examples: ["parley webhooks list"],
-  }).action(async () => {
-    await invocation.inTeam(async ({ database, team }) => {
-      invocation.output.list(
-        await listAllSubscriptions(database.read, team.id),
-        [
-          { title: "NAME", of: ({ name }) => name, canShrink: true },
-          { title: "STATUS", of: shortStatus },
-          { title: "SUCCESS", of: ({ last_success_at }) => relativeTime(last_success_at) },
-          { title: "URL", of: ({ url }) => url, canShrink: true },
-          {
-            title: "CREATOR",
-            of: ({ created_by }) => creatorTitle(database.read, team.id, created_by),
-            canShrink: true,
-          },
-          { title: "ID", of: ({ id }) => id },
-        ],
-        { none: "There is no subscription yet.", next: "parley webhooks create" },
-      );
-    });
+  });
+  invocation.teamAction(command, async ({ database, team }) => {
+    invocation.output.list(
+      await listAllSubscriptions(database.read, team.id),
+      [
+        { title: "NAME", of: ({ name }) => name, canShrink: true },
+        { title: "STATUS", of: shortStatus },
+        { title: "SUCCESS", of: ({ last_success_at }) => relativeTime(last_success_at) },
+        { title: "URL", of: ({ url }) => url, canShrink: true },
+        {
+          title: "CREATOR",
+          of: ({ created_by }) => creatorTitle(database.read, team.id, created_by),
+          canShrink: true,
+        },
+        { title: "ID", of: ({ id }) => id },
+      ],
+      { none: "There is no subscription yet.", next: "parley webhooks create" },
+    );
   });
 }
 
 function addShow(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "show [webhook]", {
+  const command = addCommand(noun, "show [webhook]", {
     summary: "Show a subscription with its latest attempts",
     examples: ["parley webhooks show CI"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { id, created_by } = await chosenSubscription(invocation, at, given);
-      const { read } = at.database;
-      const shown = { ...(await showSubscription(read, at.team.id, id)), created_by };
-      const restrictedTo = (await listAllChannels(read, at.team.id)).filter((channel) =>
-        shown.channel_ids?.includes(channel.id),
-      );
-      const failed = shown.deliveries.filter(({ succeeded }) => !succeeded).length;
-      invocation.output.details(
-        shown,
-        [
-          ["name", shown.name],
-          ["url", shown.url],
-          ["status", shown.status],
-          ["events", shown.events.join(", ")],
-          ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
-          ["creator", creatorTitle(read, at.team.id, created_by)],
-          ["failures in a row", String(shown.consecutive_failures)],
-          ["last success", relativeTime(shown.last_success_at)],
-          ["latest attempts", `${shown.deliveries.length}, of which ${failed} failed`],
-          ["id", shown.id],
-        ],
-        shown.status === "disabled"
-          ? `parley webhooks enable ${shown.id}`
-          : `parley deliveries list --webhook ${shown.id}`,
-      );
-    });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const { id, created_by } = await chosenSubscription(invocation, at, given);
+    const { read } = at.database;
+    const shown = { ...(await showSubscription(read, at.team.id, id)), created_by };
+    const restrictedTo = (await listAllChannels(read, at.team.id)).filter((channel) =>
+      shown.channel_ids?.includes(channel.id),
+    );
+    const failed = shown.deliveries.filter(({ succeeded }) => !succeeded).length;
+    invocation.output.details(
+      shown,
+      [
+        ["name", shown.name],
+        ["url", shown.url],
+        ["status", shown.status],
+        ["events", shown.events.join(", ")],
+        ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
+        ["creator", creatorTitle(read, at.team.id, created_by)],
+        ["failures in a row", String(shown.consecutive_failures)],
+        ["last success", relativeTime(shown.last_success_at)],
+        ["latest attempts", `${shown.deliveries.length}, of which ${failed} failed`],
+        ["id", shown.id],
+      ],
+      shown.status === "disabled"
+        ? `parley webhooks enable ${shown.id}`
+        : `parley deliveries list --webhook ${shown.id}`,
+    );
   });
 }
 
 function addCreate(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "create", {
+  const command = addCommand(noun, "create", {
     summary: "Create a subscription, and show its signing secret once",
     examples: [
       "parley webhooks create --name CI --url https://ci.example.com/parley \\\n    --event message.created --event reaction.added --channel deploys",
@@ -103,71 +101,66 @@ function addCreate(noun: Command, invocation: Invocation): void {
     .option("--name <name>", "what it is for")
     .option("--url <url>", "a publicly reachable http or https address")
     .addOption(new Option("--event <event...>", "what it is told").choices(webhookEvents))
-    .option("--channel <channel...>", "only what happens in these channels (default: everywhere)")
-    .action(async (options: CreateOptions) => {
-      await invocation.inTeam(async ({ database, team }) => {
-        const { prompts, output } = invocation;
-        const input = {
-          name: await prompts.text(options.name, { question: "What is it for?", option: "--name NAME" }),
-          url: await prompts.text(options.url, { question: "Where does it send to?", option: "--url URL" }),
-          events: await prompts.choices(options.event, {
-            question: "What is it told?",
-            option: "--event EVENT",
-            words: webhookEvents,
-          }),
-          ...(options.channel && { channel_ids: await channelIds(options.channel) }),
-        };
-        const { vault, outgoing: sending } = outgoing(invocation);
-        // The reason is for the one who runs the server, and that is who reads this.
-        const log = {
-          warn({ detail }: { detail: string }) {
-            output.note(`The URL was refused: ${detail}.`);
-            if (sending.guard.blockPrivate) {
-              output.note("WEBHOOKS_BLOCK_PRIVATE_URLS=false allows addresses of your own network.");
-            }
-          },
-        };
-        const { webhooksMaxSubscriptions: maxSubscriptions } = invocation.config();
-        const parts = { database, vault, guard: sending.guard, log, maxSubscriptions };
-        const { data, secret } = await createSubscription(parts, team.id, input, invocation.actor);
-        output.done({
-          data: { ...data, created_by: invocation.actor, secret },
-          said: [
-            `Created the subscription ${data.name} to ${data.url}.`,
-            "Deliveries are signed with this secret, which is shown only this once:",
-            "",
-            `  ${secret}`,
-            "",
-          ],
-          brief: secret,
-          next: `parley webhooks ping ${data.id}`,
-        });
-
-        async function channelIds(references: string[]): Promise<string[]> {
-          const channels = references.map((reference) => getChannelNamed(database.read, team.id, reference));
-          return (await Promise.all(channels)).map(({ id }) => id);
+    .option("--channel <channel...>", "only what happens in these channels (default: everywhere)");
+  invocation.teamAction(command, async ({ database, team }, options: CreateOptions) => {
+    const { prompts, output } = invocation;
+    const input = {
+      name: await prompts.text(options.name, { question: "What is it for?", option: "--name NAME" }),
+      url: await prompts.text(options.url, { question: "Where does it send to?", option: "--url URL" }),
+      events: await prompts.choices(options.event, {
+        question: "What is it told?",
+        option: "--event EVENT",
+        words: webhookEvents,
+      }),
+      ...(options.channel && { channel_ids: await channelIds(options.channel) }),
+    };
+    const { vault, outgoing: sending } = outgoing(invocation);
+    // The reason is for the one who runs the server, and that is who reads this.
+    const log = {
+      warn({ detail }: { detail: string }) {
+        output.note(`The URL was refused: ${detail}.`);
+        if (sending.guard.blockPrivate) {
+          output.note("WEBHOOKS_BLOCK_PRIVATE_URLS=false allows addresses of your own network.");
         }
-      });
+      },
+    };
+    const { webhooksMaxSubscriptions: maxSubscriptions } = invocation.config();
+    const parts = { database, vault, guard: sending.guard, log, maxSubscriptions };
+    const { data, secret } = await createSubscription(parts, team.id, input, invocation.actor);
+    output.done({
+      data: { ...data, created_by: invocation.actor, secret },
+      said: [
+        `Created the subscription ${data.name} to ${data.url}.`,
+        "Deliveries are signed with this secret, which is shown only this once:",
+        "",
+        `  ${secret}`,
+        "",
+      ],
+      brief: secret,
+      next: `parley webhooks ping ${data.id}`,
     });
+
+    async function channelIds(references: string[]): Promise<string[]> {
+      const channels = references.map((reference) => getChannelNamed(database.read, team.id, reference));
+      return (await Promise.all(channels)).map(({ id }) => id);
+    }
+  });
 }
 
 function addDelete(noun: Command, invocation: Invocation): void {
-  addCommand(noun, "delete [webhook]", {
+  const command = addCommand(noun, "delete [webhook]", {
     summary: "Delete a subscription: nothing is sent any more, what waits is dropped",
     examples: ["parley webhooks delete CI --yes"],
-  }).action(async (given: string | undefined) => {
-    await invocation.inTeam(async (at) => {
-      const { id, name } = await chosenSubscription(invocation, at, given);
-      await invocation.prompts.confirm(`Delete the subscription ${name}? What waits for it is dropped.`);
-      const deleted = await at.database.write((tx) =>
-        deleteSubscription(tx, at.team.id, id, invocation.actor),
-      );
-      invocation.output.done({
-        data: deleted,
-        said: `Deleted the subscription ${name}.`,
-        brief: id,
-        next: "parley webhooks list",
-      });
+  });
+  invocation.teamAction(command, async (at, given?: string) => {
+    const { id, name } = await chosenSubscription(invocation, at, given);
+    await invocation.prompts.confirm(`Delete the subscription ${name}? What waits for it is dropped.`);
+    const deleted = await at.database.write((tx) => deleteSubscription(tx, at.team.id, id, invocation.actor));
+    invocation.output.done({
+      data: deleted,
+      said: `Deleted the subscription ${name}.`,
+      brief: id,
+      next: "parley webhooks list",
     });
   });
 }

@@ -113,6 +113,29 @@ export class Invocation {
     });
   }
 
+  /**
+   * Makes `work` the action of a command about one team. It takes the team, then what commander gives to an action: the
+   * arguments and the options.
+   */
+  teamAction<Given extends unknown[]>(
+    command: Command,
+    work: (at: InTeam, ...given: Given) => Promise<void>,
+  ): void {
+    command.action(async (...given: Given) => {
+      await this.inTeam(async (at) => await work(at, ...given));
+    });
+  }
+
+  /** Makes `work` the action of a command about the whole workspace, as `teamAction` does. */
+  workspaceAction<Given extends unknown[]>(
+    command: Command,
+    work: (database: Database, ...given: Given) => Promise<void>,
+  ): void {
+    command.action(async (...given: Given) => {
+      await this.inWorkspace(async (database) => await work(database, ...given));
+    });
+  }
+
   /** The change is made by then: where the server cannot be told, it delivers with the next thing that it hears of. */
   #tellServer(): void {
     try {
