@@ -20,7 +20,7 @@ import { addUsers } from "./commands/users.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import { Invocation } from "./invocation/invocation.ts";
 
-/** What there is only while `INTEGRATIONS_ENABLED` is true. */
+/** Nouns that exist only while `INTEGRATIONS_ENABLED` is true. */
 const integrationCommands = new Set([
   "quickstart",
   "bots",
@@ -31,19 +31,19 @@ const integrationCommands = new Set([
 ]);
 
 /**
- * The tree of commands with the options that all of them take. It throws where it would end the process: commander's
- * own error for wrong usage, and whatever a command throws.
+ * Builds the command tree with its global options. Parsing throws instead of exiting: commander's own error for wrong
+ * usage or after help, otherwise the error of the command.
  */
 export function parleyProgram(environment: Environment): Command {
   const program = new Command("parley");
   const invocation = new Invocation(program, environment);
-  // Before the commands are added: each takes these settings over from its parent.
+  // Before the commands are added: each inherits these settings from its parent.
   program
     .exitOverride()
     .configureOutput({ outputError: () => {} })
     .configureHelp({
       showGlobalOptions: true,
-      // Where there are more commands to choose from, these would bury them.
+      // Beside a list of subcommands, the global options would bury it.
       visibleGlobalOptions: (command) =>
         command.commands.length > 0
           ? []
@@ -55,18 +55,18 @@ export function parleyProgram(environment: Environment): Command {
     })
     .hook("preAction", (_, command) => {
       if (isThere(invocation, nounOf(command))) return;
-      throw forbidden("The integrations platform is switched off: INTEGRATIONS_ENABLED is false.");
+      throw forbidden("The integrations platform is disabled: INTEGRATIONS_ENABLED is false.");
     });
   program
-    .description("A team-chat workspace's integrations platform.")
+    .description("Self-hosted integrations server for team chat.")
     .usage("NOUN VERB [options]")
     .version(version, "-V, --version", "print the version")
     .option("--data-dir <dir>", "the data folder (default: PARLEY_DATA_DIR or ~/.local/share/parley)")
-    .option("--team <slug>", "the team, needed where there are several; a new team's name for init")
+    .option("--team <slug>", "the team, if there is more than one; for init, its name")
     .option("--json", "print one JSON document")
-    .option("--quiet", "print no more than what was asked for, or the id or secret of what was made")
-    .option("--no-color", "print no colours")
-    .option("--yes", "do it without asking")
+    .option("--quiet", "print only the result: the data, or the new id or secret")
+    .option("--no-color", "disable colours")
+    .option("--yes", "skip confirmation prompts")
     .addHelpText("after", "\nExample:\n  parley quickstart");
 
   addQuickstart(program, invocation);
@@ -88,7 +88,7 @@ export function parleyProgram(environment: Environment): Command {
   return program;
 }
 
-/** Help is given even where a setting cannot be read. */
+/** Help works even when a setting does not parse; it then lists everything. */
 function isShown(invocation: Invocation, command: Command): boolean {
   try {
     return isThere(invocation, command);
@@ -101,7 +101,7 @@ function isThere(invocation: Invocation, command: Command): boolean {
   return !integrationCommands.has(command.name()) || invocation.config().integrationsEnabled;
 }
 
-/** The command just under the program that this one is, or belongs to. */
+/** The top-level command that this one is or belongs to. */
 function nounOf(command: Command): Command {
   const { parent } = command;
   return parent?.parent ? nounOf(parent) : command;

@@ -12,20 +12,20 @@ type ListOptions = { action?: string; since?: number; limit: number };
 
 const entriesMax = 10_000;
 
-/** `parley audit`: who changed what, and when. */
+/** `parley audit`: who changed what and when. */
 export function addAudit(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "audit", {
-    summary: "Show who changed what, and when",
+    summary: "Show who changed what and when",
     examples: ["parley audit list"],
   });
 
   const command = addCommand(noun, "list", {
-    summary: "List the changes, newest first",
+    summary: "List changes, newest first",
     examples: ["parley audit list --since 7d --action token.revoked"],
   })
-    .option("--action <action>", "only this action: token.created, user.deactivated, …")
-    .option("--since <span>", "only the last 24h, 7d, 4w, …", parseDuration)
-    .option("--limit <count>", "at most so many", wholeNumber(1, entriesMax), 50);
+    .option("--action <action>", "filter by action: token.created, user.deactivated, …")
+    .option("--since <span>", "filter by age: 24h, 7d, 4w, …", parseDuration)
+    .option("--limit <count>", "maximum number of entries", wholeNumber(1, entriesMax), 50);
   invocation.teamAction(command, async ({ database, team }, options: ListOptions) => {
     const { action, limit } = options;
     const since = options.since === undefined ? undefined : Date.now() - options.since;
@@ -37,12 +37,12 @@ export function addAudit(program: Command, invocation: Invocation): void {
         { title: "ACTION", of: (entry) => entry.action },
         { title: "WHAT", of: summary, canShrink: true },
       ],
-      { none: "Nothing was changed.", next: "parley audit list --json, for the whole of every entry" },
+      { none: "No matching entries.", next: "parley audit list --json, for complete entries" },
     );
   });
 }
 
-/** The names in an entry rather than its ids, as far as it has any. */
+/** The details of an entry without its ids; its target if nothing is left. */
 function summary({ target, details }: AuditEntry): string {
   const words = Object.entries(details)
     .filter(([, value]) => !(typeof value === "string" && isUuid(value)))

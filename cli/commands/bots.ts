@@ -12,7 +12,7 @@ import { webhooksOfGone } from "../terminal/creator-view.ts";
 type CreateOptions = { name?: string; channel?: string[] };
 type DeleteOptions = { keepWebhooks?: true };
 
-/** `parley bots`: the members of a team that are programs. */
+/** `parley bots`: the programs among the users of a team. */
 export function addBots(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "bots", {
     summary: "List, create and delete bots",
@@ -32,11 +32,11 @@ export function addBots(program: Command, invocation: Invocation): void {
   });
 
   const create = addCommand(noun, "create", {
-    summary: "Create a bot and join it to channels",
+    summary: "Create a bot and add it to channels",
     examples: ['parley bots create --name "Build Bot" --channel general --channel deploys'],
   })
-    .option("--name <name>", "name of the bot")
-    .option("--channel <channel...>", "a channel to join it to; a bot sees no other");
+    .option("--name <name>", "the bot's name")
+    .option("--channel <channel...>", "a channel to add it to; a bot sees only its channels");
   invocation.teamAction(create, async ({ database, team }, options: CreateOptions) => {
     const name = await invocation.prompts.text(options.name, {
       question: "What is the bot called?",
@@ -46,7 +46,7 @@ export function addBots(program: Command, invocation: Invocation): void {
       const channels = new Map<string, ChannelRow>();
       for (const reference of options.channel ?? []) {
         const channel = await getChannelNamed(tx, team.id, reference);
-        // The same channel may have been named twice, by its slug and by its id.
+        // A channel may be given twice, by its slug and by its id.
         channels.set(channel.id, channel);
       }
       const row = await createBot(tx, team.id, { name, channels: [...channels.values()] }, invocation.actor);
@@ -64,21 +64,21 @@ export function addBots(program: Command, invocation: Invocation): void {
   });
 
   const remove = addCommand(noun, "delete [bot]", {
-    summary: "Delete a bot: its tokens stop at once, its messages stay",
+    summary: "Delete a bot and revoke its tokens; its messages stay",
     examples: ['parley bots delete "Build Bot" --yes'],
-  }).option("--keep-webhooks", "leave the subscriptions on that the bot created");
+  }).option("--keep-webhooks", "do not disable the subscriptions that the bot created");
   invocation.teamAction(remove, async (at, given: string | undefined, { keepWebhooks }: DeleteOptions) => {
     const { database, team } = at;
     const reference = await botReference(invocation, at, given);
     const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "bot" });
-    await invocation.prompts.confirm(`Delete the bot ${name} and revoke every token of it?`);
+    await invocation.prompts.confirm(`Delete the bot ${name} and revoke all its tokens?`);
     const bot = await database.write(async (tx) =>
       deleteBot(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),
     );
     invocation.output.done({
       data: bot,
       said: [
-        `Deleted the bot ${bot.name}; what it wrote stays.`,
+        `Deleted the bot ${bot.name}. Its messages stay.`,
         ...webhooksOfGone(bot, invocation.visibility),
       ],
       brief: bot.id,

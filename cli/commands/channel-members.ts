@@ -7,7 +7,7 @@ import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { channelReference, userReference } from "../invocation/references.ts";
 
-/** The verbs of `parley channels` that are about its members. */
+/** The verbs of `parley channels` that deal with members. */
 export function addMemberVerbs(noun: Command, invocation: Invocation): void {
   addMembers(noun, invocation);
   addAddMember(noun, invocation);
@@ -16,7 +16,7 @@ export function addMemberVerbs(noun: Command, invocation: Invocation): void {
 
 function addMembers(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "members [channel]", {
-    summary: "List who is in a channel",
+    summary: "List the members of a channel",
     examples: ["parley channels members general"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
@@ -30,7 +30,7 @@ function addMembers(noun: Command, invocation: Invocation): void {
         { title: "TYPE", of: ({ type }) => type },
         { title: "ID", of: ({ id }) => id },
       ],
-      { none: "Nobody is in the channel.", next: `parley channels add-member ${channel.slug} USER` },
+      { none: "The channel has no members.", next: `parley channels add-member ${channel.slug} USER` },
     );
   });
 }
@@ -44,7 +44,7 @@ function addAddMember(noun: Command, invocation: Invocation): void {
     const { database, team } = at;
     const channelRef = await channelReference(invocation, at, givenChannel);
     const userRef = await userReference(invocation, at, givenUser, {
-      question: "Who joins it?",
+      question: "Who should be added?",
       option: "USER",
     });
     const { channel, user } = await database.write(async (tx) => {
@@ -54,7 +54,7 @@ function addAddMember(noun: Command, invocation: Invocation): void {
     });
     invocation.output.done({
       data: channel,
-      said: `${user.name} is in ${channelTitle(channel)} now.`,
+      said: `Added ${user.name} to ${channelTitle(channel)}.`,
       brief: channel.id,
       next: `parley channels members ${channel.id}`,
     });
@@ -63,7 +63,7 @@ function addAddMember(noun: Command, invocation: Invocation): void {
 
 function addRemove(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "remove-member [channel] [user]", {
-    summary: "Take a person or a bot out of a channel",
+    summary: "Remove a person or a bot from a channel",
     examples: ['parley channels remove-member deploys "Build Bot" --yes'],
   });
   invocation.teamAction(command, async (at, givenChannel?: string, givenUser?: string) => {
@@ -72,7 +72,7 @@ function addRemove(noun: Command, invocation: Invocation): void {
     const row = await getChannelNamed(database.read, team.id, channelRef);
     const channel = channelResource(row);
     const userRef = await invocation.prompts.choice(givenUser, {
-      question: "Who leaves it?",
+      question: "Who should be removed?",
       option: "USER",
       choices: async () =>
         (await listMembersOf(database.read, row)).map(({ id, name, type }) => ({
@@ -82,14 +82,14 @@ function addRemove(noun: Command, invocation: Invocation): void {
         })),
     });
     const { id, name } = await getUserNamed(database.read, team.id, userRef);
-    await invocation.prompts.confirm(`Take ${name} out of ${channelTitle(channel)}?`);
+    await invocation.prompts.confirm(`Remove ${name} from ${channelTitle(channel)}?`);
     await database.write(async (tx) => {
       const current = await getChannelNamed(tx, team.id, channel.id);
       await leaveChannel(tx, current, await getUser(tx, team.id, id), invocation.actor);
     });
     invocation.output.done({
       data: channel,
-      said: `${name} is no longer in ${channelTitle(channel)}.`,
+      said: `Removed ${name} from ${channelTitle(channel)}.`,
       brief: channel.id,
       next: `parley channels members ${channel.id}`,
     });

@@ -18,10 +18,10 @@ import { addMemberVerbs } from "./channel-members.ts";
 
 type CreateOptions = { name?: string; visibility?: string; topic?: string; as?: string };
 
-/** `parley channels`: every channel of a team, the private ones and direct messages included. */
+/** `parley channels`: every channel of a team, including private ones and direct messages. */
 export function addChannels(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "channels", {
-    summary: "List, create and archive channels, and change who is in them",
+    summary: "List, create and archive channels; manage their members",
     examples: ["parley channels list"],
   });
   addList(noun, invocation);
@@ -35,7 +35,7 @@ export function addChannels(program: Command, invocation: Invocation): void {
 
 function addList(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "list", {
-    summary: "List every channel, direct messages included",
+    summary: "List all channels, including direct messages",
     examples: ["parley channels list", "parley channels list --json"],
   });
   invocation.teamAction(command, async ({ database, team }) => {
@@ -77,13 +77,13 @@ function addShow(noun: Command, invocation: Invocation): void {
 
 function addCreate(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "create", {
-    summary: "Create a channel as one of the team, who is its first member",
+    summary: "Create a channel on behalf of a user, its first member",
     examples: ['parley channels create --name deploys --visibility public --as "Ada Lovelace"'],
   })
-    .option("--name <name>", "name of the channel")
+    .option("--name <name>", "the channel's name")
     .addOption(new Option("--visibility <visibility>", "who may read it").choices(channelVisibilities))
-    .option("--topic <topic>", "what it is about")
-    .option("--as <user>", "who creates it");
+    .option("--topic <topic>", "the channel's topic")
+    .option("--as <user>", "the user who creates it");
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { database, team } = at;
     const { prompts, actor, output } = invocation;
@@ -118,14 +118,17 @@ function addCreate(noun: Command, invocation: Invocation): void {
 
 function addDirect(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "direct [user] [other]", {
-    summary: "Open the direct messages of two users, or find the ones they have",
+    summary: "Find or open the direct messages between two users",
     examples: ['parley channels direct "Ada Lovelace" "Grace Hopper"'],
   });
   invocation.teamAction(command, async (at, givenOne?: string, givenOther?: string) => {
     const { database, team } = at;
-    const one = await userReference(invocation, at, givenOne, { question: "Who?", option: "USER" });
+    const one = await userReference(invocation, at, givenOne, {
+      question: "Who is the first user?",
+      option: "USER",
+    });
     const other = await userReference(invocation, at, givenOther, {
-      question: "And who?",
+      question: "Who is the second user?",
       option: "The other USER",
     });
     const channel = await database.write(async (tx) =>
@@ -138,7 +141,7 @@ function addDirect(noun: Command, invocation: Invocation): void {
     );
     invocation.output.done({
       data: channel,
-      said: `The direct messages of ${channelTitle(channel)} are the channel ${channel.id}.`,
+      said: `The direct messages between ${channelTitle(channel)} are in channel ${channel.id}.`,
       brief: channel.id,
       next: `parley channels show ${channel.id}`,
     });
@@ -155,14 +158,14 @@ function addArchive(noun: Command, invocation: Invocation): void {
     const reference = await channelReference(invocation, at, given);
     const { id, name, isDirect } = await getChannelNamed(database.read, team.id, reference);
     await invocation.prompts.confirm(
-      `Archive ${channelTitle({ name, is_direct: isDirect })}? Nobody can write in it any more.`,
+      `Archive ${channelTitle({ name, is_direct: isDirect })}? It becomes read-only.`,
     );
     const channel = await database.write(async (tx) =>
       setArchived(tx, await getChannelNamed(tx, team.id, id), true, invocation.actor),
     );
     invocation.output.done({
       data: channel,
-      said: `Archived ${channelTitle(channel)}; it can be read and not written.`,
+      said: `Archived ${channelTitle(channel)}. It is read-only now.`,
       brief: channel.id,
       next: `parley channels unarchive ${channel.id}`,
     });
@@ -171,7 +174,7 @@ function addArchive(noun: Command, invocation: Invocation): void {
 
 function addUnarchive(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "unarchive [channel]", {
-    summary: "Bring an archived channel back",
+    summary: "Make an archived channel writable again",
     examples: ["parley channels unarchive deploys"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
@@ -182,7 +185,7 @@ function addUnarchive(noun: Command, invocation: Invocation): void {
     );
     invocation.output.done({
       data: channel,
-      said: `${channelTitle(channel)} can be written again.`,
+      said: `Unarchived ${channelTitle(channel)}.`,
       brief: channel.id,
       next: `parley channels show ${channel.id}`,
     });

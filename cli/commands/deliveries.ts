@@ -21,7 +21,7 @@ const attemptsMax = 10_000;
 const attemptsToChooseFrom = 50;
 const longestEvent = Math.max(...webhookEvents.map(({ length }) => length));
 
-/** How often a list that follows looks whether anything was written, in milliseconds. */
+/** How often `list --follow` checks for new attempts, in milliseconds. */
 const followEveryMs = 250;
 
 /** `parley deliveries`: the log of attempts. */
@@ -40,15 +40,15 @@ function addList(noun: Command, invocation: Invocation): void {
     summary: "List attempts, newest first",
     examples: ["parley deliveries list --failed --limit 10", "parley deliveries list --follow"],
   })
-    .option("--webhook <webhook>", "only those of this subscription")
-    .option("--failed", "only those that failed")
-    .option("--limit <count>", "at most so many", wholeNumber(1, attemptsMax), 50)
-    .option("--follow", "go on showing new ones, until Ctrl-C")
+    .option("--webhook <webhook>", "filter by subscription")
+    .option("--failed", "show only failed attempts")
+    .option("--limit <count>", "maximum number of attempts", wholeNumber(1, attemptsMax), 50)
+    .option("--follow", "keep printing new attempts until Ctrl-C")
     .action(async (options: ListOptions) => {
       if (options.follow && invocation.output.isJson) {
         throw new DomainError(
           "usage",
-          "--follow never ends, so it cannot be one JSON document: leave --json out.",
+          "--follow never ends, so its output cannot be one JSON document: leave --json out.",
         );
       }
       await invocation.inTeam(async (at) => {
@@ -62,7 +62,7 @@ function addList(noun: Command, invocation: Invocation): void {
 
 function addShow(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "show [id]", {
-    summary: "Show an attempt: what was sent, and how the answer began",
+    summary: "Show an attempt: its request and the start of the response",
     examples: ["parley deliveries show 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
@@ -78,7 +78,7 @@ function addShow(noun: Command, invocation: Invocation): void {
         ["took", `${shown.duration_ms} ms`],
         ...Object.entries(shown.request.headers).map(([name, value]) => [`> ${name}`, value] as const),
         ["> body", shown.request.body ?? "(no longer stored)"],
-        ["< status", shown.response_status === null ? "(no answer)" : String(shown.response_status)],
+        ["< status", shown.response_status === null ? "(no response)" : String(shown.response_status)],
         ["< body", shown.response ?? ""],
       ],
       shown.request.body === null ? undefined : `parley deliveries replay ${shown.id}`,
@@ -88,7 +88,7 @@ function addShow(noun: Command, invocation: Invocation): void {
 
 function addReplay(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "replay [id]", {
-    summary: "Send what an attempt sent once more, now, and show how that went",
+    summary: "Send an attempt's request again now and show the result",
     examples: ["parley deliveries replay 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
@@ -96,14 +96,11 @@ function addReplay(noun: Command, invocation: Invocation): void {
     const id = await attemptId(invocation, at, given);
     const sent = await replay({ database, ...outgoing(invocation) }, team.id, id, invocation.actor);
     if (!sent.succeeded) {
-      throw new Unsuccessful(
-        `Sent it again, in vain: ${sent.error}. See: parley deliveries show ${sent.id}`,
-        sent,
-      );
+      throw new Unsuccessful(`Replay failed: ${sent.error}. See: parley deliveries show ${sent.id}`, sent);
     }
     invocation.output.done({
       data: sent,
-      said: `Sent it again: the receiver answered ${sent.response_status}.`,
+      said: `Replayed: the receiver answered ${sent.response_status}.`,
       brief: sent.id,
       next: `parley deliveries show ${sent.id}`,
     });
@@ -117,7 +114,7 @@ async function filterOf({ database, team }: InTeam, options: ListOptions) {
   return { subscriptionId: subscription?.id, onlyFailed: failed, limit };
 }
 
-/** The attempt that was named, or the one that the person chooses among the latest. */
+/** The id that was given, or else the one chosen at a prompt from the latest attempts. */
 async function attemptId(
   { prompts }: Invocation,
   { database, team }: InTeam,
@@ -135,7 +132,7 @@ async function attemptId(
   });
 }
 
-/** Shows the attempts and those that are logged after them, as they come, until the process is told to stop. */
+/** Prints these attempts and then each new one as it is logged, until a stop signal or until the pipe is closed. */
 async function follow(
   { output }: Invocation,
   { database, team }: InTeam,
@@ -144,7 +141,7 @@ async function follow(
   let isOver = false;
   const end = () => (isOver = true);
   void stopSignal().then(end);
-  // Who has seen enough closes the pipe, as `head` does, and nobody is left to follow for.
+  // A reader that has seen enough, such as `head`, closes the pipe.
   process.stdout.once("error", end);
 
   output.note("Following. Stop it with Ctrl-C.");
@@ -157,7 +154,7 @@ async function follow(
   }
 }
 
-/** With the time of day, because a span like "5m ago" does not go on being true. */
+/** With the time of day: "5m ago" would not stay true on the screen. */
 function lineOf(attempt: Listed): string {
   const { created_at, event_type, id } = attempt;
   const time = new Date(created_at ?? 0).toLocaleTimeString("en-GB");
@@ -166,7 +163,7 @@ function lineOf(attempt: Listed): string {
   );
 }
 
-/** Resolves to the database's version once that is another one than `seen`, or once it is over. */
+/** Resolves to the database's version once it differs from `seen`, or to `seen` once `isOver`. */
 async function changed(database: Database, seen: number, isOver: () => boolean): Promise<number> {
   while (!isOver()) {
     const version = database.dataVersion();
@@ -184,13 +181,13 @@ const columns: ReadonlyArray<Column<Listed>> = [
 ];
 
 function show({ output }: Invocation, attempts: readonly Listed[], { failed }: ListOptions): void {
-  // Their places in the log are for following alone.
+  // `place` is the cursor of --follow.
   if (output.isJson) return output.json(attempts.map((attempt) => ({ ...attempt, place: undefined })));
-  const none = failed ? "No attempt failed." : "Nothing was delivered yet.";
+  const none = failed ? "No failed attempts." : "No attempts yet.";
   output.list(attempts, columns, { none, ...(attempts.length > 0 && { next: "parley deliveries show ID" }) });
 }
 
-/** In a word or two: the status where there is one, else what went wrong. */
+/** The response status in a word or two; without a response, the error. */
 function resultOf({
   succeeded,
   response_status,

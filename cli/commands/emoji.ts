@@ -7,18 +7,18 @@ import { relativeTime } from "../terminal/relative-time.ts";
 
 type AddOptions = { image?: string };
 
-/** Far more than an emoji may have, so that nothing larger is read to be refused. */
+/** Far above the limit of an emoji, in bytes; a larger file is not read just to be refused. */
 const imageBytesReadMax = 1024 * 1024;
 
-/** `parley emoji`: the emoji of a team's own. */
+/** `parley emoji`: a team's custom emoji. */
 export function addEmojiNoun(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "emoji", {
-    summary: "List, add and remove a team's own emoji",
+    summary: "List, add and remove custom emoji",
     examples: ["parley emoji list"],
   });
 
   const list = addCommand(noun, "list", {
-    summary: "List the team's own emoji",
+    summary: "List the custom emoji",
     examples: ["parley emoji list"],
   });
   invocation.teamAction(list, async ({ database, team }) => {
@@ -28,14 +28,14 @@ export function addEmojiNoun(program: Command, invocation: Invocation): void {
         { title: "NAME", of: ({ name }) => `:${name}:` },
         { title: "ADDED", of: ({ created_at }) => relativeTime(created_at) },
       ],
-      { none: "The team has no emoji of its own yet.", next: "parley emoji add NAME --image FILE" },
+      { none: "There is no custom emoji yet.", next: "parley emoji add NAME --image FILE" },
     );
   });
 
   const add = addCommand(noun, "add [name]", {
-    summary: "Add an emoji, which reactions name as :NAME:",
+    summary: "Add an emoji that reactions refer to as :NAME:",
     examples: ["parley emoji add shipit --image shipit.png"],
-  }).option("--image <file>", "its picture: PNG, GIF, JPEG or WebP");
+  }).option("--image <file>", "its image: PNG, GIF, JPEG or WebP");
   invocation.teamAction(add, async ({ database, team }, given: string | undefined, options: AddOptions) => {
     const name = await invocation.prompts.text(given, {
       question: "What is the emoji called?",
@@ -52,7 +52,7 @@ export function addEmojiNoun(program: Command, invocation: Invocation): void {
   });
 
   const remove = addCommand(noun, "remove [name]", {
-    summary: "Remove an emoji; reactions that were made with it stay",
+    summary: "Remove an emoji; existing reactions stay",
     examples: ["parley emoji remove shipit --yes"],
   });
   invocation.teamAction(remove, async ({ database, team }, given?: string) => {
@@ -78,6 +78,6 @@ async function readImage(path: string): Promise<Uint8Array> {
     return await Bun.file(path).slice(0, imageBytesReadMax).bytes();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw invalid({ image: [`The image ${path} cannot be read: ${why}`] });
+    throw invalid({ image: [`Cannot read the image ${path}: ${why}`] });
   }
 }

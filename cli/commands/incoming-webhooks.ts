@@ -17,10 +17,10 @@ import { botReference } from "../invocation/references.ts";
 
 type CreateOptions = { bot?: string; channel?: string; name?: string; signed?: true };
 
-/** `parley incoming-webhooks`: the secret addresses that post into a channel. */
+/** `parley incoming-webhooks`: the secret URLs that post into a channel. */
 export function addIncomingWebhooks(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "incoming-webhooks", {
-    summary: "List, create and revoke addresses that post into a channel",
+    summary: "List, create and revoke URLs that post into a channel",
     examples: ["parley incoming-webhooks list"],
   });
   addList(noun, invocation);
@@ -29,14 +29,14 @@ export function addIncomingWebhooks(program: Command, invocation: Invocation): v
   addRotateSecret(noun, invocation);
 }
 
-/** The address of a webhook's token, as the world reaches it. */
+/** The public URL of the webhook with this token. */
 export function incomingUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/webhooks/incoming/${token}`;
 }
 
 function addList(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "list", {
-    summary: "List the incoming webhooks that were not revoked, newest first",
+    summary: "List active incoming webhooks, newest first",
     examples: ["parley incoming-webhooks list"],
   });
   invocation.teamAction(command, async ({ database, team }) => {
@@ -56,16 +56,16 @@ function addList(noun: Command, invocation: Invocation): void {
 
 function addCreate(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "create", {
-    summary: "Create an address that posts into a channel as a bot, and show it once",
+    summary: "Create a URL that posts into a channel as a bot; it is shown once",
     examples: [
       'parley incoming-webhooks create --bot "Build Bot" --channel general',
       'parley incoming-webhooks create --bot "Build Bot" --channel deploys --signed',
     ],
   })
-    .option("--bot <bot>", "the bot that it posts as, a member of the channel")
+    .option("--bot <bot>", "the bot that it posts as; must be in the channel")
     .option("--channel <channel>", "the channel that it posts into")
-    .option("--name <label>", "what it is for (default: the bot's name)")
-    .option("--signed", "requests have to carry a signature");
+    .option("--name <label>", "a label (default: the bot's name)")
+    .option("--signed", "require signed requests");
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { database, team } = at;
     const botNamed = await botReference(invocation, at, options.bot, "--bot BOT");
@@ -83,7 +83,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
       data: { ...made, url },
       said: [
         `Created an incoming webhook that posts into #${made.channel.name} as ${made.bot.name}.`,
-        "Whoever knows the address can post. It is shown only this once:",
+        "Anyone who has the URL can post. It is shown only once:",
         "",
         `  ${url}`,
         "",
@@ -95,7 +95,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
   });
 }
 
-/** The channel that was named, or the one that the person chooses among those of the bot, which can post in no other. */
+/** The channel that was given, or else the one chosen at a prompt from those that the bot can post into. */
 async function channelOf(
   { prompts }: Invocation,
   { database, team }: InTeam,
@@ -115,12 +115,12 @@ async function channelOf(
 
 function addRevoke(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "revoke [id]", {
-    summary: "Revoke an incoming webhook: its address is dead from the next request on",
+    summary: "Revoke an incoming webhook: its URL stops working immediately",
     examples: ["parley incoming-webhooks revoke 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
     const webhook = await chosenWebhook(invocation, at, given);
-    await invocation.prompts.confirm(`Revoke ${title(webhook)}? Its address is dead for good.`);
+    await invocation.prompts.confirm(`Revoke ${title(webhook)}? Its URL stops working for good.`);
     const revoked = await at.database.write((tx) =>
       revokeIncomingWebhook(tx, at.team.id, webhook.id, invocation.actor),
     );
@@ -135,14 +135,14 @@ function addRevoke(noun: Command, invocation: Invocation): void {
 
 function addRotateSecret(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "rotate-secret [id]", {
-    summary: "Replace the signing secret at once, or begin to ask for signatures, and show the secret once",
+    summary: "Set a new signing secret, shown once, and require signatures from now on",
     examples: ["parley incoming-webhooks rotate-secret 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
     const webhook = await chosenWebhook(invocation, at, given);
-    const refused = webhook.signed ? "Requests signed with the old one" : "Requests without a signature";
+    const refused = webhook.signed ? "Requests signed with the old one" : "Unsigned requests";
     await invocation.prompts.confirm(
-      `Make a new signing secret for ${title(webhook)}? ${refused} are refused.`,
+      `Create a new signing secret for ${title(webhook)}? ${refused} will be refused.`,
     );
     const { vault } = outgoing(invocation);
     const rotated = await at.database.write((tx) =>
@@ -150,7 +150,7 @@ function addRotateSecret(noun: Command, invocation: Invocation): void {
     );
     invocation.output.done({
       data: rotated,
-      said: [`Made a new signing secret for ${title(webhook)}.`, ...signingHint(rotated.secret)],
+      said: [`Created a new signing secret for ${title(webhook)}.`, ...signingHint(rotated.secret)],
       brief: rotated.secret,
     });
   });
@@ -158,8 +158,8 @@ function addRotateSecret(noun: Command, invocation: Invocation): void {
 
 function signingHint(secret: string): string[] {
   return [
-    "Each request has to carry X-Signature-256: the HMAC-SHA256 of its raw body, in hex, with this secret.",
-    "It is shown only this once:",
+    "Each request must carry X-Signature-256, the hex HMAC-SHA256 of its raw body under this secret.",
+    "The secret is shown only once:",
     "",
     `  ${secret}`,
     "",

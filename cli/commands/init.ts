@@ -4,16 +4,16 @@ import { loginName } from "../invocation/actor.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 
-/** `parley init`: the workspace, its first owner and `#general`. */
+/** `parley init`: creates the workspace, its first owner and `#general`. */
 export function addInit(program: Command, invocation: Invocation): void {
   addCommand(program, "init", {
-    summary: "Make the workspace: a team, its first owner and #general",
+    summary: "Create the workspace: a team, its first owner and #general",
     examples: ['parley init --team "Acme" --owner "Ada Lovelace"'],
   })
-    .option("--owner <name>", "name of the first owner; --team NAME is the name of the team")
+    .option("--owner <name>", "the first owner's name; --team sets the team's name")
     .action(async (options: { owner?: string }) => {
       const { dataDir, prompts, actor, output } = invocation;
-      // With no team there yet, the global option names the one to be made.
+      // There is no team yet, so the global option names the one to create.
       const team = await prompts.text(invocation.options.team, {
         question: "What is the team called?",
         option: "--team NAME",
@@ -27,7 +27,7 @@ export function addInit(program: Command, invocation: Invocation): void {
       output.done({
         data: made,
         said: [
-          `Made the workspace of ${made.team.name} in ${dataDir}.`,
+          `Created the workspace of ${made.team.name} in ${dataDir}.`,
           `${made.owner.name} is its first owner, #${made.channel.name} its first channel.`,
         ],
         brief: made.team.id,

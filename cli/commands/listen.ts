@@ -12,13 +12,13 @@ import { wholeNumber } from "../invocation/whole-number.ts";
 
 type ListenOptions = { port: number; secret?: string | undefined; status: number };
 
-/** A delivery is far smaller; what is larger is not one of ours. */
+/** In bytes; a delivery is far smaller. */
 const bodyBytesMax = 1024 * 1024;
 
-/** `parley listen`: a receiver on this machine, for those who build one. */
+/** `parley listen`: a local receiver to develop against. */
 export function addListen(program: Command, invocation: Invocation): void {
   addCommand(program, "listen", {
-    summary: "Receive deliveries on this machine, verify them and print them, until Ctrl-C",
+    summary: "Receive, verify and print deliveries on this machine until Ctrl-C",
     examples: [
       "PARLEY_LISTEN_SECRET=whsec_… parley listen --port 9000",
       "parley listen --secret -",
@@ -28,10 +28,10 @@ export function addListen(program: Command, invocation: Invocation): void {
     .option("--port <port>", "port to listen on, 0 for any free one", wholeNumber(0, 65_535), 9000)
     .option(
       "--secret <secret>",
-      "the signing secret, or - to be asked for it or to read it from standard input; others on this machine see " +
-        "what is given here in ps, and not in PARLEY_LISTEN_SECRET",
+      "the signing secret, or - for a prompt or standard input; other users of this machine can see it in ps, " +
+        "unlike PARLEY_LISTEN_SECRET",
     )
-    .option("--status <status>", "what to answer", wholeNumber(200, 599), 200)
+    .option("--status <status>", "response status", wholeNumber(200, 599), 200)
     .action(async (given: ListenOptions) => {
       const secret = await secretOf(invocation, given);
       const options = { ...given, secret };
@@ -41,7 +41,7 @@ export function addListen(program: Command, invocation: Invocation): void {
       invocation.output.done({
         data: { url },
         said: [
-          `Listening at ${url}, answering ${options.status}. Stop it with Ctrl-C.`,
+          `Listening at ${url}, returning ${options.status}. Stop it with Ctrl-C.`,
           ...(options.secret === undefined ? subscribingHint(url) : []),
         ],
         brief: url,
@@ -51,7 +51,7 @@ export function addListen(program: Command, invocation: Invocation): void {
     });
 }
 
-/** @throws what `Prompts.secret` throws, where it is to be asked for. */
+/** @throws what `Prompts.secret` throws, for `--secret -`. */
 async function secretOf(
   { environment, prompts }: Invocation,
   given: ListenOptions,
@@ -73,21 +73,21 @@ function serve(invocation: Invocation, options: ListenOptions): Bun.Server<undef
     if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
     throw new DomainError(
       "conflict",
-      `Port ${options.port} is taken. Choose another one with --port N; 0 is any free one.`,
+      `Port ${options.port} is taken. Choose another with --port N; 0 picks any free port.`,
     );
   }
 }
 
-/** How to have something sent here. The setting is that of the server too, which has to be started with it. */
+/** How to get deliveries sent here. The server must be started with the same setting. */
 function subscribingHint(url: string): string[] {
   return [
-    "Without PARLEY_LISTEN_SECRET it verifies no signatures. This makes a secret:",
+    "Signatures are not verified without PARLEY_LISTEN_SECRET. This creates a secret:",
     "",
     "  export WEBHOOKS_BLOCK_PRIVATE_URLS=false",
     "  parley webhooks create --name Local --event message.created \\",
     `    --url ${url}`,
     "",
-    "The server needs the same setting, to deliver to this machine.",
+    "The server needs the same setting to deliver to this machine.",
     "",
   ];
 }
@@ -110,7 +110,7 @@ async function receive({ output }: Invocation, options: ListenOptions, request: 
     ),
     body: new TextDecoder().decode(body),
   };
-  // The one document on standard output says where it listens, as that of `serve` does; the rest is a log.
+  // Standard output holds one document, the URL, as with `serve`; deliveries go to the log.
   if (output.isJson) output.log(received);
   else {
     output.line(
@@ -124,7 +124,7 @@ async function receive({ output }: Invocation, options: ListenOptions, request: 
 }
 
 function inWords(verdict: SignatureVerdict | undefined): string {
-  if (verdict === undefined) return "not verified, no secret was given";
+  if (verdict === undefined) return "not verified, no secret given";
   return verdict.ok ? "valid" : `refused, ${verdict.reason}`;
 }
 

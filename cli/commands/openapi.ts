@@ -4,15 +4,15 @@ import { invalid } from "../../src/errors.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 
-/** `parley openapi`: the description of the REST API, for tools that read it. */
+/** `parley openapi`: the OpenAPI document of the REST API. */
 export function addOpenApi(program: Command, invocation: Invocation): void {
   addCommand(program, "openapi", {
-    summary: "Print the OpenAPI 3.1 document of the REST API, or write it to a file",
+    summary: "Print the OpenAPI 3.1 document of the REST API or write it to a file",
     examples: ["parley openapi --out openapi.json"],
   })
     .option("--out <file>", "the file to write")
     .action(async (options: { out?: string }) => {
-      // It needs the routes, which take longer to load than a small command takes to run.
+      // The routes take longer to load than a small command takes to run.
       const { openApiDocument } = await import("../../src/openapi/openapi.ts");
       const document = await openApiDocument();
       const { output } = invocation;
@@ -35,6 +35,6 @@ function write(path: string, text: string): void {
     writeFileSync(path, text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw invalid({ out: [`The file ${path} cannot be written: ${why}`] });
+    throw invalid({ out: [`Cannot write ${path}: ${why}`] });
   }
 }

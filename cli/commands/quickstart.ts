@@ -13,18 +13,18 @@ import { outgoing } from "../invocation/outgoing.ts";
 import { serveUntilStopped } from "../invocation/serving.ts";
 import { incomingUrl } from "./incoming-webhooks.ts";
 
-/** What a first try of the platform needs. */
+/** Everything that the printed examples use. */
 type Tools = { team: Team; channel: Channel; bot: User; token: string; webhook: string };
 
-/** `parley quickstart`: from nothing to lines that can be pasted, in one command. Again, it makes fresh lines. */
+/** `parley quickstart`: from nothing to commands to paste. Run again, it prints new ones. */
 export function addQuickstart(program: Command, invocation: Invocation): void {
   addCommand(program, "quickstart", {
-    summary: "Make what a first try needs, print lines to paste, and serve",
+    summary: "Set up a workspace to try, print commands to paste, and serve",
     examples: ["parley quickstart"],
   }).action(async () => {
     const isNew = !(await hasWorkspace(invocation.dataDir));
     if (isNew) await makeWorkspace(invocation);
-    // A first look is not at the log; who asks for it gets it.
+    // The log would bury the commands to paste; PARLEY_LOG_LEVEL brings it back.
     const flags = invocation.environment.PARLEY_LOG_LEVEL ? {} : { logLevel: "warn" };
     await serveUntilStopped(invocation, flags, async ({ url, database }) => {
       const team = await getTeamNamed(database.read, isNew ? undefined : invocation.options.team);
@@ -49,7 +49,7 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
 
 async function makeWorkspace({ dataDir, options, prompts, actor }: Invocation): Promise<void> {
   const owner = loginName();
-  // Nobody has to answer anything for a first try, so without a terminal there are answers already.
+  // Quickstart never requires an answer: without a terminal it uses the suggestions.
   const given = prompts.canAsk ? undefined : { team: "My team", owner };
   await initWorkspace(
     dataDir,
@@ -77,13 +77,13 @@ function lines(
   const messages = `${baseUrl}/api/v1/channels/${channel.id}/messages`;
   return [
     ...(isNew
-      ? [`Made the workspace of ${team.name} in ${dataDir}.`]
+      ? [`Created the workspace of ${team.name} in ${dataDir}.`]
       : [
-          `The workspace of ${team.name} is there already, in ${dataDir}.`,
-          "Here are a fresh token and a fresh incoming webhook for it.",
-          "Those of an earlier quickstart are revoked.",
+          `The workspace of ${team.name} already exists in ${dataDir}.`,
+          "Here are a fresh token and a fresh incoming webhook.",
+          "Those of an earlier quickstart were revoked.",
         ]),
-    `The bot ${bot.name} is in #${channel.name}. Its token has every scope, and is shown once.`,
+    `The bot ${bot.name} is in #${channel.name}. Its token has all scopes and is shown once.`,
     "",
     `Post a message in #${channel.name}:`,
     "",
@@ -96,15 +96,15 @@ function lines(
     `  curl -H "Authorization: Bearer ${token}" \\`,
     `    ${messages}`,
     "",
-    "Post through the incoming webhook, which needs no token and says nothing back:",
+    "Post through the incoming webhook, which needs no token and returns no body:",
     "",
     `  curl -d '{"text":"Hello from a webhook"}' ${webhook}`,
     "",
-    "To see webhooks delivered to this machine, stop this and serve with",
+    "To see webhooks delivered to this machine, stop this and run",
     "",
     "  WEBHOOKS_BLOCK_PRIVATE_URLS=false parley serve",
     "",
-    "and in a second terminal, where it says how to go on:",
+    "and in a second terminal, which prints the next steps,",
     "",
     "  parley listen",
     "",

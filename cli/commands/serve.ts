@@ -4,10 +4,10 @@ import type { Invocation } from "../invocation/invocation.ts";
 import { serveUntilStopped } from "../invocation/serving.ts";
 import { wholeNumber } from "../invocation/whole-number.ts";
 
-/** `parley serve`: migrates the data, serves, and stops cleanly when it is told to. */
+/** `parley serve`: migrates the data, serves, and shuts down cleanly on a stop signal. */
 export function addServe(program: Command, invocation: Invocation): void {
   addCommand(program, "serve", {
-    summary: "Serve the workspace until it is stopped",
+    summary: "Run the server until it is stopped",
     examples: ["parley serve", "parley serve --host 0.0.0.0 --port 9000"],
   })
     .option("--host <host>", "address to listen on (default: PARLEY_HOST or 127.0.0.1)", parseHost)
@@ -31,7 +31,7 @@ export function addServe(program: Command, invocation: Invocation): void {
     });
 }
 
-/** Bun takes an empty address for every network that the machine is in, which nobody means by it. */
+/** Rejects an empty address, which Bun would bind to every interface. */
 function parseHost(text: string): string {
   if (text.trim() === "") throw new InvalidArgumentError("It takes an address of this machine.");
   return text;

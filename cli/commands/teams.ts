@@ -6,7 +6,7 @@ import { teamReference } from "../invocation/references.ts";
 
 type NameOptions = { name?: string };
 
-/** `parley teams`: the teams that share this workspace's data folder. */
+/** `parley teams`: the teams in this data folder. */
 export function addTeams(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "teams", {
     summary: "List, create and rename teams",
@@ -30,9 +30,9 @@ export function addTeams(program: Command, invocation: Invocation): void {
   });
 
   const create = addCommand(noun, "create", {
-    summary: "Create a team with its #general",
+    summary: "Create a team and its #general channel",
     examples: ['parley teams create --name "Research"'],
-  }).option("--name <name>", "name of the team");
+  }).option("--name <name>", "the team's name");
   invocation.workspaceAction(create, async (database, options: NameOptions) => {
     const name = await invocation.prompts.text(options.name, {
       question: "What is the team called?",
@@ -48,14 +48,14 @@ export function addTeams(program: Command, invocation: Invocation): void {
   });
 
   const rename = addCommand(noun, "rename [team]", {
-    summary: "Rename a team; its slug follows",
+    summary: "Rename a team, which changes its slug too",
     examples: ['parley teams rename research --name "Research and Development"'],
   }).option("--name <name>", "the new name");
   invocation.workspaceAction(rename, async (database, given: string | undefined, options: NameOptions) => {
     const reference = await teamReference(invocation, database, given);
     const before = await getTeamNamed(database.read, reference);
     const name = await invocation.prompts.text(options.name, {
-      question: "What is the team called from now on?",
+      question: "What is the new name?",
       option: "--name NAME",
     });
     const team = await database.write((tx) => renameTeam(tx, before, { name }, invocation.actor));

@@ -23,7 +23,7 @@ type CreateOptions = {
 /** `parley tokens`: the bearer tokens of the REST API. */
 export function addTokens(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "tokens", {
-    summary: "List, create and revoke tokens of the REST API",
+    summary: "List, create and revoke API tokens",
     examples: ["parley tokens list"],
   });
   addList(noun, invocation);
@@ -33,7 +33,7 @@ export function addTokens(program: Command, invocation: Invocation): void {
 
 function addList(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "list", {
-    summary: "List the tokens that were not revoked, newest first",
+    summary: "List active tokens, newest first",
     examples: ["parley tokens list"],
   });
   invocation.teamAction(command, async ({ database, team }) => {
@@ -54,18 +54,20 @@ function addList(noun: Command, invocation: Invocation): void {
 
 function addCreate(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "create", {
-    summary: "Create a token that acts as a bot or as a person, and show it once",
+    summary: "Create a token for a bot or a person; it is shown once",
     examples: [
       'parley tokens create --bot "Build Bot" --scope messages:write --expires 90d',
       'TOKEN=$(parley tokens create --user "Ada Lovelace" --all-scopes --quiet)',
     ],
   })
-    .addOption(new Option("--bot <bot>", "the bot that it acts as").conflicts("user"))
-    .option("--user <user>", "the person that it acts as")
-    .addOption(new Option("--scope <scope...>", "what it may do").choices(scopes).conflicts("allScopes"))
-    .option("--all-scopes", "it may do everything")
-    .option("--name <label>", "what it is for (default: who it acts as)")
-    .option("--expires <span>", "when it stops, from now: 12h, 90d, 8w (default: never)", parseDuration);
+    .addOption(new Option("--bot <bot>", "the bot that the token acts as").conflicts("user"))
+    .option("--user <user>", "the person that the token acts as")
+    .addOption(
+      new Option("--scope <scope...>", "grant a scope; repeatable").choices(scopes).conflicts("allScopes"),
+    )
+    .option("--all-scopes", "grant all scopes")
+    .option("--name <label>", "a label (default: the user's name)")
+    .option("--expires <span>", "time until it expires: 12h, 90d, 8w (default: never)", parseDuration);
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { database, team } = at;
     const reference = await userReference(invocation, at, options.bot ?? options.user, {
@@ -95,7 +97,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
       data: token,
       said: [
         `Created a token that acts as ${token.user.name}${expiry(token)}.`,
-        "It is shown only this once:",
+        "It is shown only once:",
         "",
         `  ${token.token}`,
         "",
@@ -107,7 +109,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
 }
 
 /**
- * Says what subscribing opens to somebody whom the workspace trusts with less, and on a terminal asks whether it is meant.
+ * Warns that webhooks:write lets a user who is no team admin read more than they otherwise could; asks on a terminal.
  * @throws Cancelled.
  */
 async function confirmWebhooks(invocation: Invocation, name: string): Promise<void> {
@@ -121,7 +123,7 @@ async function confirmWebhooks(invocation: Invocation, name: string): Promise<vo
 function workspaceOpens(name: string) {
   return {
     notes: [
-      `With webhooks:write, the messages of the whole workspace are sent to any URL that ${name} registers: those of private channels and direct messages too.`,
+      `With webhooks:write, the messages of the whole workspace are sent to any URL that ${name} registers, including private channels and direct messages.`,
       `WEBHOOKS_VISIBILITY=creator narrows that to the channels that ${name} may see.`,
     ],
     question: `Grant webhooks:write, and with it the messages of the whole workspace, to ${name}?`,
@@ -132,7 +134,7 @@ function seenOpens(name: string) {
   return {
     notes: [
       `With webhooks:write, the messages of the channels that ${name} may see are sent to any URL that ${name} registers.`,
-      "It is those of the whole workspace as soon as WEBHOOKS_VISIBILITY is no longer creator.",
+      "If WEBHOOKS_VISIBILITY is no longer creator, that becomes the messages of the whole workspace.",
     ],
     question: `Grant webhooks:write, and with it the messages of the channels that ${name} may see?`,
   };
@@ -140,7 +142,7 @@ function seenOpens(name: string) {
 
 function addRevoke(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "revoke [id]", {
-    summary: "Revoke a token: it is refused from the next request on",
+    summary: "Revoke a token: it stops working immediately",
     examples: ["parley tokens revoke 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
   });
   invocation.teamAction(command, async (at, given?: string) => {

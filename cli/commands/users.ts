@@ -13,7 +13,7 @@ type KeepOptions = { keepWebhooks?: true };
 /** `parley users`: the people of a team. */
 export function addUsers(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "users", {
-    summary: "List, create and change the people of a team",
+    summary: "List, create and manage people",
     examples: ["parley users list"],
   });
   addList(noun, invocation);
@@ -25,7 +25,7 @@ export function addUsers(program: Command, invocation: Invocation): void {
 
 function addList(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "list", {
-    summary: "List the people, those who were deactivated included",
+    summary: "List all people, including deactivated ones",
     examples: ["parley users list"],
   });
   invocation.teamAction(command, async ({ database, team }) => {
@@ -38,7 +38,7 @@ function addList(noun: Command, invocation: Invocation): void {
         { title: "E-MAIL", of: ({ email }) => email ?? "", canShrink: true },
         { title: "ID", of: ({ id }) => id },
       ],
-      { none: "There is nobody in the team yet.", next: "parley users create --name NAME" },
+      { none: "There is no person in the team yet.", next: "parley users create --name NAME" },
     );
   });
 }
@@ -49,7 +49,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
     examples: ['parley users create --name "Grace Hopper" --email grace@example.com'],
   })
     .option("--name <name>", "the person's name")
-    .addOption(new Option("--role <role>", "what the person may do").choices(roles).default("member"))
+    .addOption(new Option("--role <role>", "the person's role").choices(roles).default("member"))
     .option("--email <address>", "the person's e-mail address");
   invocation.teamAction(command, async ({ database, team }, options: CreateOptions) => {
     const name = await invocation.prompts.text(options.name, {
@@ -72,7 +72,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
 
 function addSetRole(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "set-role [user]", {
-    summary: `Give a person another role: ${roles.join(", ")}`,
+    summary: `Change a person's role: ${roles.join(", ")}`,
     examples: ['parley users set-role "Grace Hopper" owner'],
   }).addArgument(new Argument("[role]").choices(roles));
   invocation.teamAction(command, async (at, givenUser: string | undefined, givenRole: string | undefined) => {
@@ -88,7 +88,7 @@ function addSetRole(noun: Command, invocation: Invocation): void {
     );
     invocation.output.done({
       data: person,
-      said: `${person.name} is ${person.role} now.`,
+      said: `${person.name} is now ${person.role === "member" ? "a" : "an"} ${person.role}.`,
       brief: person.id,
       next: "parley users list",
     });
@@ -97,21 +97,21 @@ function addSetRole(noun: Command, invocation: Invocation): void {
 
 function addDeactivate(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "deactivate [user]", {
-    summary: "Shut a person out: every token stops at once, messages stay",
+    summary: "Deactivate a person and revoke their tokens; messages stay",
     examples: ['parley users deactivate "Grace Hopper" --yes'],
-  }).option("--keep-webhooks", "leave the subscriptions on that the person created");
+  }).option("--keep-webhooks", "do not disable the subscriptions that the person created");
   invocation.teamAction(command, async (at, given: string | undefined, { keepWebhooks }: KeepOptions) => {
     const { database, team } = at;
     const reference = await personReference(invocation, at, given, { active: true });
     const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "human" });
-    await invocation.prompts.confirm(`Deactivate ${name} and revoke every token of theirs?`);
+    await invocation.prompts.confirm(`Deactivate ${name} and revoke all their tokens?`);
     const person = await database.write(async (tx) =>
       deactivate(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),
     );
     invocation.output.done({
       data: person,
       said: [
-        `Deactivated ${person.name}; what they wrote stays.`,
+        `Deactivated ${person.name}. Their messages stay.`,
         ...webhooksOfGone(person, invocation.visibility),
       ],
       brief: person.id,
@@ -122,7 +122,7 @@ function addDeactivate(noun: Command, invocation: Invocation): void {
 
 function addReactivate(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "reactivate [user]", {
-    summary: "Let a deactivated person in again",
+    summary: "Reactivate a deactivated person",
     examples: ['parley users reactivate "Grace Hopper"'],
   });
   invocation.teamAction(command, async (at, given?: string) => {
@@ -135,7 +135,7 @@ function addReactivate(noun: Command, invocation: Invocation): void {
     invocation.output.done({
       data: person,
       said: [
-        `${person.name} is back, in the same channels. The tokens that were revoked stay revoked.`,
+        `Reactivated ${person.name}, in the same channels. Revoked tokens stay revoked.`,
         ...webhooksOfReturned(person),
       ],
       brief: person.id,

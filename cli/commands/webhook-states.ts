@@ -31,24 +31,24 @@ export function addWebhookStates(noun: Command, invocation: Invocation): void {
 
 function addEnable(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "enable [webhook]", {
-    summary: "Enable a subscription with a clean streak; say what waits for it, and send that in order",
+    summary: "Enable a subscription, reset its failures and send its pending events",
     examples: ["parley webhooks enable CI", "parley webhooks enable CI --discard-pending --yes"],
-  }).option("--discard-pending", "drop what waited instead of sending it");
+  }).option("--discard-pending", "drop the pending events instead of sending them");
   invocation.teamAction(command, async (at, given: string | undefined, options: EnableOptions) => {
     const { id, name, status, created_by } = await chosenSubscription(invocation, at, given);
     const discardPending = options.discardPending === true;
     const { database, team } = at;
     const pending = await pendingOf(database.read, team.id, id);
-    if (discardPending) await invocation.prompts.confirm(`Drop ${eventsOf(pending)} that wait for ${name}?`);
+    if (discardPending) await invocation.prompts.confirm(`Drop ${eventsOf(pending)} pending for ${name}?`);
     else if (status === "disabled" && pending.count > 0)
       invocation.output.note(
-        `${eventsOf(pending)} waited for ${name} and will be sent in order${unlessWithheld(invocation)}.`,
+        `${eventsOf(pending)} pending for ${name} will be sent in order${unlessWithheld(invocation)}.`,
       );
     const enabled = await enableSubscription(database, team.id, id, { discardPending }, invocation.actor);
     invocation.output.done({
       data: { ...enabled, pending },
       said: [
-        `The subscription ${name} is active${discardPending ? "; what waited is dropped" : ""}.`,
+        `The subscription ${name} is active${discardPending ? "; its pending events were dropped" : ""}.`,
         ...goneCreator(database.read, team.id, created_by, invocation.visibility),
       ],
       brief: id,
@@ -59,18 +59,18 @@ function addEnable(noun: Command, invocation: Invocation): void {
 
 function unlessWithheld(invocation: Invocation): string {
   const followsCreators = invocation.visibility.webhooksVisibility === "creator";
-  return followsCreators ? ", but for those that its creator may not see now" : "";
+  return followsCreators ? ", except those that its creator may no longer see" : "";
 }
 
-/** "1,204 events (the oldest of 12m ago)" */
+/** "1,204 events (oldest: 12m ago)" */
 function eventsOf({ count, since }: Pending): string {
   const events = count === 1 ? "1 event" : `${count.toLocaleString("en")} events`;
-  return since === null ? events : `${events} (the oldest of ${relativeTime(since)})`;
+  return since === null ? events : `${events} (oldest: ${relativeTime(since)})`;
 }
 
 function addDisable(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "disable [webhook]", {
-    summary: "Disable a subscription: nothing is sent until it is enabled, and its events wait",
+    summary: "Disable a subscription; its events wait until it is enabled again",
     examples: ["parley webhooks disable CI --yes"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
@@ -92,18 +92,18 @@ function addDisable(noun: Command, invocation: Invocation): void {
 
 function addRotateSecret(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "rotate-secret [webhook]", {
-    summary: "Replace the signing secret and show the new one once",
+    summary: "Replace the signing secret; the new one is shown once",
     examples: ["parley webhooks rotate-secret CI --overlap 24h --yes"],
   }).option(
     "--overlap <span>",
-    "sign with both for so long: 30m, 24h, 7d (default: the old one is dead at once)",
+    "how long to sign with both secrets: 30m, 24h, 7d (default: the old one stops working immediately)",
     parseDuration,
   );
   invocation.teamAction(command, async (at, given: string | undefined, options: RotateOptions) => {
     const { id, name } = await chosenSubscription(invocation, at, given);
     const overlapMs = options.overlap ?? 0;
     await invocation.prompts.confirm(
-      `Replace the signing secret of ${name}? The receiver has to learn the new one.`,
+      `Replace the signing secret of ${name}? The receiver needs the new one.`,
     );
     const { vault } = outgoing(invocation);
     const rotated = await at.database.write((tx) =>
@@ -112,8 +112,8 @@ function addRotateSecret(noun: Command, invocation: Invocation): void {
     invocation.output.done({
       data: rotated,
       said: [
-        `Replaced the signing secret of ${name}${overlapMs > 0 ? "; the old one signs too for now" : ""}.`,
-        "It is shown only this once:",
+        `Replaced the signing secret of ${name}${overlapMs > 0 ? "; until the overlap ends, the old one signs too" : ""}.`,
+        "It is shown only once:",
         "",
         `  ${rotated.secret}`,
         "",
@@ -126,20 +126,20 @@ function addRotateSecret(noun: Command, invocation: Invocation): void {
 
 function addPing(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "ping [webhook]", {
-    summary: "Send one signed test request of type ping and show the answer; nothing is logged",
+    summary: "Send one signed, unlogged ping and show the response",
     examples: ["parley webhooks ping CI"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
     const { id, name } = await chosenSubscription(invocation, at, given);
     const pong = await ping({ database: at.database, ...outgoing(invocation) }, at.team.id, id);
     const took = `in ${pong.duration_ms} ms`;
-    const answer = pong.response ? [`It said: ${pong.response}`] : [];
+    const response = pong.response ? [`Response: ${pong.response}`] : [];
     if (!pong.succeeded) {
-      throw new Unsuccessful([`The ping failed ${took}: ${pong.error}.`, ...answer].join("\n"), pong);
+      throw new Unsuccessful([`Ping failed ${took}: ${pong.error}.`, ...response].join("\n"), pong);
     }
     invocation.output.done({
       data: pong,
-      said: [`${name} answered ${pong.response_status} ${took}.`, ...answer],
+      said: [`${name} answered ${pong.response_status} ${took}.`, ...response],
       brief: String(pong.response_status),
     });
   });

@@ -19,10 +19,10 @@ import { addWebhookStates } from "./webhook-states.ts";
 
 type CreateOptions = { name?: string; url?: string; event?: string[]; channel?: string[] };
 
-/** `parley webhooks`: the subscriptions that are told what happens. */
+/** `parley webhooks`: subscriptions, the outgoing webhooks. */
 export function addWebhooks(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "webhooks", {
-    summary: "List, create and look after subscriptions, the outgoing webhooks",
+    summary: "List, create and manage outgoing webhook subscriptions",
     examples: ["parley webhooks list"],
   });
   addList(noun, invocation);
@@ -34,7 +34,7 @@ export function addWebhooks(program: Command, invocation: Invocation): void {
 
 function addList(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "list", {
-    summary: "List the subscriptions, newest first",
+    summary: "List subscriptions, newest first",
     examples: ["parley webhooks list"],
   });
   invocation.teamAction(command, async ({ database, team }) => {
@@ -59,7 +59,7 @@ function addList(noun: Command, invocation: Invocation): void {
 
 function addShow(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "show [webhook]", {
-    summary: "Show a subscription with its latest attempts",
+    summary: "Show a subscription and its latest attempts",
     examples: ["parley webhooks show CI"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
@@ -79,9 +79,9 @@ function addShow(noun: Command, invocation: Invocation): void {
         ["events", shown.events.join(", ")],
         ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
         ["creator", creatorTitle(read, at.team.id, created_by)],
-        ["failures in a row", String(shown.consecutive_failures)],
+        ["consecutive failures", String(shown.consecutive_failures)],
         ["last success", relativeTime(shown.last_success_at)],
-        ["latest attempts", `${shown.deliveries.length}, of which ${failed} failed`],
+        ["latest attempts", `${shown.deliveries.length}, ${failed} of them failed`],
         ["id", shown.id],
       ],
       shown.status === "disabled"
@@ -93,29 +93,29 @@ function addShow(noun: Command, invocation: Invocation): void {
 
 function addCreate(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "create", {
-    summary: "Create a subscription, and show its signing secret once",
+    summary: "Create a subscription; its signing secret is shown once",
     examples: [
       "parley webhooks create --name CI --url https://ci.example.com/parley \\\n    --event message.created --event reaction.added --channel deploys",
     ],
   })
-    .option("--name <name>", "what it is for")
-    .option("--url <url>", "a publicly reachable http or https address")
-    .addOption(new Option("--event <event...>", "what it is told").choices(webhookEvents))
-    .option("--channel <channel...>", "only what happens in these channels (default: everywhere)");
+    .option("--name <name>", "a name, such as the receiver's")
+    .option("--url <url>", "a publicly reachable http or https URL")
+    .addOption(new Option("--event <event...>", "event to send; repeatable").choices(webhookEvents))
+    .option("--channel <channel...>", "only events of this channel; repeatable (default: all channels)");
   invocation.teamAction(command, async ({ database, team }, options: CreateOptions) => {
     const { prompts, output } = invocation;
     const input = {
       name: await prompts.text(options.name, { question: "What is it for?", option: "--name NAME" }),
-      url: await prompts.text(options.url, { question: "Where does it send to?", option: "--url URL" }),
+      url: await prompts.text(options.url, { question: "Where should events be sent?", option: "--url URL" }),
       events: await prompts.choices(options.event, {
-        question: "What is it told?",
+        question: "Which events should be sent?",
         option: "--event EVENT",
         words: webhookEvents,
       }),
       ...(options.channel && { channel_ids: await channelIds(options.channel) }),
     };
     const { vault, outgoing: sending } = outgoing(invocation);
-    // The reason is for the one who runs the server, and that is who reads this.
+    // The reason may describe the private network, so only the server's operator gets it: the reader of this.
     const log = {
       warn({ detail }: { detail: string }) {
         output.note(`The URL was refused: ${detail}.`);
@@ -131,7 +131,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
       data: { ...data, created_by: invocation.actor, secret },
       said: [
         `Created the subscription ${data.name} to ${data.url}.`,
-        "Deliveries are signed with this secret, which is shown only this once:",
+        "Deliveries are signed with this secret, which is shown only once:",
         "",
         `  ${secret}`,
         "",
@@ -149,12 +149,12 @@ function addCreate(noun: Command, invocation: Invocation): void {
 
 function addDelete(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "delete [webhook]", {
-    summary: "Delete a subscription: nothing is sent any more, what waits is dropped",
+    summary: "Delete a subscription and drop its pending events",
     examples: ["parley webhooks delete CI --yes"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
     const { id, name } = await chosenSubscription(invocation, at, given);
-    await invocation.prompts.confirm(`Delete the subscription ${name}? What waits for it is dropped.`);
+    await invocation.prompts.confirm(`Delete the subscription ${name}? Its pending events are dropped.`);
     const deleted = await at.database.write((tx) => deleteSubscription(tx, at.team.id, id, invocation.actor));
     invocation.output.done({
       data: deleted,

@@ -1,13 +1,13 @@
 import { loginNameOf } from "../../src/system/libc.ts";
 
-/** Who the audit log says has done it: `cli:` and the login name, or the number of a login without a name. */
+/** The actor for the audit log: `cli:` and the login name, or the user id if it has no name. */
 export function cliActor(): string {
   return `cli:${loginName()}`;
 }
 
 /**
- * The name that the operating system knows the caller by. It is asked itself: Bun's `userInfo` believes what `USER` says,
- * and `id` is whatever lies first on the PATH, which anybody can choose.
+ * The caller's login name according to the operating system; its user id if it has no name. Asks libc: Bun's `userInfo`
+ * trusts the variable `USER`, and `id` is whatever comes first on the PATH, so the caller could forge either.
  */
 export function loginName(): string {
   const number = process.geteuid?.();

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
 /**
- * Adds a command under its parent, with its help: a summary and examples. `syntax` is its name, and for a verb its
- * arguments: `rename [team]`. An argument that a prompt can ask for is optional there.
+ * Adds a command with its help, a summary and examples, under its parent and returns it. `syntax` is the name with any
+ * arguments: `rename [team]`. Arguments that a prompt can ask for are optional.
  */
 export function addCommand(
   parent: Command,

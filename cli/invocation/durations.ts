@@ -8,19 +8,19 @@ const unitMs = {
   w: 604_800_000,
 } as const;
 
-/** A hundred years: more is a slip of the finger, and dates end somewhere. */
+/** A hundred years: more is a typing error, and the range of dates is limited. */
 const longestMs = 36_525 * unitMs.d;
 
 /**
- * A span of time as an option takes it, `30s`, `15m`, `12h`, `90d` or `8w`, in milliseconds.
- * @throws InvalidArgumentError for anything else, for nothing, and for more than 100 years.
+ * Parses the time span of an option, `30s`, `15m`, `12h`, `90d` or `8w`, and returns milliseconds.
+ * @throws InvalidArgumentError for anything else, for zero and for more than 100 years.
  */
 export function parseDuration(text: string): number {
   const [, digits = "", unit = ""] = /^([0-9]{1,10})([smhdw])$/.exec(text) ?? [];
   const ms = Number(digits) * (unitMs[unit as keyof typeof unitMs] ?? 0);
   if (digits === "")
     throw new InvalidArgumentError("It takes a number and a unit: 30s, 15m, 12h, 90d or 8w.");
-  if (ms === 0) throw new InvalidArgumentError("It must be longer than nothing.");
+  if (ms === 0) throw new InvalidArgumentError("It must be longer than zero.");
   if (ms > longestMs) throw new InvalidArgumentError("It must not be longer than 100 years.");
   return ms;
 }

@@ -18,13 +18,13 @@ type GlobalOptions = {
   yes?: true;
 };
 
-/** Settings that the command line gives, as text, over those of the environment. */
+/** Settings from the command line, as text; they override the environment. */
 export type SettingFlags = { host?: string; port?: string; logLevel?: string };
 
-/** The open workspace and the team that a command is about. */
+/** The open workspace and the team that a command works on. */
 export type InTeam = { database: Database; team: Team };
 
-/** One run of the program: its global options, known once the arguments are parsed, and what follows from them. */
+/** One run of the program: its global options, available once the arguments are parsed, and what follows from them. */
 export class Invocation {
   readonly environment: Environment;
   readonly #program: Command;
@@ -48,19 +48,19 @@ export class Invocation {
     });
   }
 
-  /** Questions are for a person who sees them and can answer, so not for one who reads JSON with a program. */
+  /** Asks only on a terminal, and not with `--json`, which a program reads. */
   get prompts(): Prompts {
     const { json, yes, color } = this.options;
     const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true && json !== true;
     return new Prompts({ canAsk, saysYes: yes === true, hasColor: color });
   }
 
-  /** Who does it, for the audit log. */
+  /** The actor for the audit log. */
   get actor(): string {
     return cliActor();
   }
 
-  /** @throws DomainError `usage` when nothing says where it is. */
+  /** @throws DomainError `usage` when neither an option nor the environment says where it is. */
   get dataDir(): string {
     return dataDirectory(this.options.dataDir, this.environment);
   }
@@ -71,27 +71,30 @@ export class Invocation {
   }
 
   /**
-   * What subscriptions are told of. It is all that opening takes of the settings, so that commands go on working while
-   * another one, for the server alone, does not parse.
+   * Which events subscriptions receive. Opening the workspace reads only this setting, so that commands keep working
+   * while a setting that only the server needs does not parse.
    * @throws DomainError `invalid` when it does not parse.
    */
   get visibility(): Pick<Config, "webhooksVisibility"> {
     return readSetting("webhooksVisibility", this.dataDir, this.environment);
   }
 
-  /** The address under which the world reaches the server, as far as the settings tell. */
+  /**
+   * The server's public URL according to the settings, or else that of its port on this machine.
+   * @throws DomainError `invalid` for a setting that does not parse.
+   */
   get baseUrl(): string {
     const { baseUrl, port } = this.config();
     return baseUrl || `http://localhost:${port}`;
   }
 
   /**
-   * Runs `work` with the workspace open, and closes it.
+   * Runs `work` with the workspace open, then closes it.
    * @throws what `visibility`, `openWorkspace` and `work` throw.
    */
   async inWorkspace<T>(work: (database: Database) => Promise<T>): Promise<T> {
     const database = openWorkspace(this.dataDir, this.visibility.webhooksVisibility);
-    // A server on the same folder delivers at once what a command gives it to deliver.
+    // A server on the same data folder then delivers immediately.
     database.onWork(() => this.#tellServer());
     try {
       return await work(database);
@@ -103,7 +106,7 @@ export class Invocation {
   }
 
   /**
-   * Runs `work` for the team of `--team`, for the only one there is, or for the one that the person chooses.
+   * Runs `work` with the team of `--team`, or else the only team, or else the one chosen at a prompt.
    * @throws DomainError `usage` when there are several teams and none is named; what `openWorkspace` and `work` throw.
    */
   async inTeam<T>(work: (at: InTeam) => Promise<T>): Promise<T> {
@@ -136,7 +139,7 @@ export class Invocation {
     });
   }
 
-  /** The change is made by then: where the server cannot be told, it delivers with the next thing that it hears of. */
+  /** The change is committed already: a server that misses the signal delivers it with the next one. */
   #tellServer(): void {
     try {
       signalWork(this.dataDir);

@@ -3,7 +3,10 @@ import { findKey } from "../../src/secrets/key.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import type { Invocation } from "./invocation.ts";
 
-/** What signing and sending take, by the same settings as the server's. */
+/**
+ * The vault and the sender for a command, with the same settings as the server's.
+ * @throws DomainError `invalid` for a setting that does not parse.
+ */
 export function outgoing(invocation: Invocation): { vault: Vault; outgoing: Outgoing } {
   const { secretKey, webhooksBlockPrivateUrls, webhooksTimeout } = invocation.config();
   return {

@@ -6,10 +6,10 @@ import { channelTitle } from "../terminal/channel-view.ts";
 import type { InTeam, Invocation } from "./invocation.ts";
 import type { Choice } from "../terminal/prompts.ts";
 
-/** What a person is asked when a command leaves open which one it is about. */
+/** The question for a missing reference, and the option or argument that answers it. */
 type Asked = { question: string; option: string };
 
-/** The team that was named, or the id of the one that the person chooses. */
+/** The given team reference, or else the id of the team chosen at a prompt. */
 export async function teamReference(
   { prompts }: Invocation,
   { read }: InTeam["database"],
@@ -23,7 +23,7 @@ export async function teamReference(
   });
 }
 
-/** The channel that was named, or the id of the one that the person chooses. */
+/** The given channel reference, or else the id of the channel chosen at a prompt. */
 export async function channelReference(
   { prompts }: Invocation,
   { database, team }: InTeam,
@@ -40,7 +40,7 @@ export async function channelReference(
   });
 }
 
-/** The person that was named, or the id of the one that is chosen among those who are active, or who are not. */
+/** The given reference, or else the id of the person chosen at a prompt, from active or deactivated ones. */
 export async function personReference(
   { prompts }: Invocation,
   { database, team }: InTeam,
@@ -57,7 +57,7 @@ export async function personReference(
   });
 }
 
-/** The bot that was named, or the id of the one that is chosen. */
+/** The given bot reference, or else the id of the bot chosen at a prompt. */
 export async function botReference(
   { prompts }: Invocation,
   at: InTeam,
@@ -71,7 +71,7 @@ export async function botReference(
   });
 }
 
-/** The person or bot that was named, or the id of the one that is chosen among all who are active. */
+/** The given reference, or else the id of the active person or bot chosen at a prompt. */
 export async function userReference(
   { prompts }: Invocation,
   at: InTeam,

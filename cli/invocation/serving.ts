@@ -10,14 +10,14 @@ import { exitStatusOf } from "../terminal/exit-status.ts";
 import type { Invocation, SettingFlags } from "./invocation.ts";
 import { stopSignal } from "./stop-signal.ts";
 
-/** How long changes are refused once the files are lost, before connections are closed, and how long that may take. */
+/** After the files are lost: how long to go on refusing changes before shutdown, and the limit for the shutdown. */
 const lostWaitMs = 400;
 
 /**
- * Serves the workspace until a signal to stop, then finishes the requests under way and closes the data; a second
- * signal does not wait for them. `onListening` runs once it listens.
- * @throws DomainError `conflict` when the port is taken or the data folder served already, `forbidden` or `invalid`
- *   when the system does not give the port, the address or a file of the data folder; what `openWorkspace` and
+ * Serves the workspace until a stop signal, then finishes the requests in flight, closes the data and exits; a second
+ * signal exits immediately. `onListening` runs once the server listens.
+ * @throws DomainError `conflict` when the port is taken or another process serves the data folder, `forbidden` or
+ *   `invalid` when the system denies the port, the address or a file of the data folder; what `openWorkspace` and
  *   `readConfig` throw.
  */
 export async function serveUntilStopped(
@@ -27,7 +27,7 @@ export async function serveUntilStopped(
 ): Promise<void> {
   forbidCoreDumps();
   const config = invocation.config(flags);
-  // Only a server needs these, and they take longer to load than a small command takes to run.
+  // Only a server needs these, and loading them takes longer than a small command.
   const [{ startApp }, { createLog }] = await Promise.all([
     import("../../src/app.ts"),
     import("../../src/log/log.ts"),
@@ -54,30 +54,30 @@ export async function serveUntilStopped(
     const loss = await database.files.lookUntilCertain();
     if (loss?.isDatabaseWhole !== false) await database.close();
   }
-  // A delivery that the stop gave up would keep the process alive until its own time is over.
+  // An abandoned delivery would keep the process alive until its timeout.
   process.exit();
 }
 
 /**
- * Says that a file of the data folder is lost, when it is found to be, and makes that what the process ends with,
- * whatever it ends by. A database that is another one's is not closed then: SQLite would write to it.
+ * Logs the loss of a file of the data folder and makes it the exit status, however the process ends. A database file that
+ * was replaced is then not closed, because SQLite would write to it.
  */
 function endOnLoss(files: OpenFiles, log: Log): void {
   files.onLost(({ file, reason, isDatabaseWhole }) => {
     log.fatal({ file, reason }, "files.lost");
     process.exitCode = exitStatusOf.data_lost;
-    // After what writes the log's last lines.
+    // Runs after the listener that flushes the log.
     if (!isDatabaseWhole) process.on("exit", () => exitAtOnce(exitStatusOf.data_lost));
   });
 }
 
 /**
- * Ends the process with status 1 on a fault that nobody catches. Bun would only print it, since the main module is still
- * being awaited, and go on with a part of the server missing.
+ * Exits with status 1 on an uncaught error. Bun would only print it, since the main module is still being awaited, and
+ * continue with part of the server missing.
  */
 function endOnFault(log: Log, files: OpenFiles): void {
   const end = (error: unknown) => {
-    // It may come of files that are not there any more, which is what there is to say then.
+    // Lost files may be the cause; looking reports them.
     if (files.look()) process.exit();
     log.fatal({ err: error }, "server.failed");
     process.exit(1);
@@ -86,21 +86,21 @@ function endOnFault(log: Log, files: OpenFiles): void {
   process.on("unhandledRejection", end);
 }
 
-/** The refusal that stands for the system's error about the address; undefined when the error is about something else. */
+/** The DomainError for an error in listening on the address; undefined for any other error. */
 async function explainListenError(
   error: unknown,
   { host, port }: { host: string; port: number },
 ): Promise<DomainError | undefined> {
   if (!(error instanceof Error && "code" in error && "syscall" in error)) return undefined;
   if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") return undefined;
-  const advice = "Choose another one with PARLEY_PORT=N or parley serve --port N; 0 is any free one.";
+  const advice = "Choose another with PARLEY_PORT=N or parley serve --port N; 0 picks any free port.";
   switch (error.code) {
     case "EADDRINUSE":
-      // Bun says so too of a name that has no address.
+      // Bun reports this for a name without an address as well.
       if (!(await hasAddress(host))) return noAddressOfOurs(host);
       return new DomainError("conflict", `Port ${port} of ${host} is taken. ${advice}`);
     case "EACCES":
-      return new DomainError("forbidden", `Port ${port} is not for this login. ${advice}`);
+      return new DomainError("forbidden", `No permission to bind port ${port}. ${advice}`);
     case "EADDRNOTAVAIL":
     case "EINVAL":
     case "ENOTFOUND":
@@ -113,8 +113,8 @@ async function explainListenError(
 function noAddressOfOurs(host: string): DomainError {
   return new DomainError(
     "invalid",
-    `${JSON.stringify(host)} is not an address of this machine. 127.0.0.1 is for this machine alone, ` +
-      "0.0.0.0 for every network that it is in.",
+    `${JSON.stringify(host)} is not an address of this machine. Use 127.0.0.1 for this machine only, ` +
+      "0.0.0.0 for all its networks.",
   );
 }
 

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 
-/** What is sent to end a process. */
+/** The signals that ask a process to stop. */
 const stopSignals = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const;
 
-/** What would end it at once, and is sent to other programs to make them read their settings or open their log again. */
+/** Fatal by default, but commonly sent to make a server reload its settings or reopen its log. */
 const ignoredSignals = ["SIGUSR1", "SIGUSR2"] as const;
 
 /**
- * Resolves with the first signal to stop; the second one ends the process at once. SIGHUP is never that second one,
- * because a terminal that is closed may send it more than once, and is nothing at all where nohup has said so.
+ * Resolves on the first stop signal; the second one exits immediately with status 1. SIGHUP never counts as the second,
+ * because closing a terminal may send it more than once, and is ignored under nohup.
  */
 export function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
@@ -25,11 +25,11 @@ export function stopSignal(): Promise<void> {
   });
 }
 
-/** Whether the process was started with SIGHUP ignored, as nohup does. Where the system does not tell: it was not. */
+/** Whether the process was started with SIGHUP ignored, as by nohup; false where the system does not say. */
 function isHangUpIgnored(): boolean {
   try {
     const mask = /^SigIgn:\s*([0-9a-f]+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
-    // Signal 1 is the lowest bit.
+    // SIGHUP is signal 1, the lowest bit.
     return (Number.parseInt(mask.slice(-1), 16) & 1) === 1;
   } catch {
     return false;

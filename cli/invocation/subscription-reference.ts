@@ -2,7 +2,10 @@ import type { ListedSubscription } from "../../src/subscriptions/schemas.ts";
 import { getSubscriptionNamed, listAllSubscriptions } from "../../src/subscriptions/subscriptions.ts";
 import type { InTeam, Invocation } from "./invocation.ts";
 
-/** The subscription that was named by its id or name, or the one that the person chooses. */
+/**
+ * The subscription with the given id or name, or else the one chosen at a prompt.
+ * @throws what `Prompts.choice` and `getSubscriptionNamed` throw.
+ */
 export async function chosenSubscription(
   { prompts }: Invocation,
   { database, team }: InTeam,

@@ -3,16 +3,16 @@ import type { Connection } from "../../src/database/database.ts";
 import { findCreator, type NamedSubscription } from "../../src/subscriptions/creators.ts";
 import type { RevokedAccess } from "../../src/accounts/revoke-access.ts";
 
-/** So many subscriptions are named to a person; all of them are in the JSON. */
+/** How many subscriptions a line lists by name; the JSON has all of them. */
 const namesShown = 10;
 
-/** Who created a subscription, as people call them: `Ada`, `Build Bot (deleted)`, `cli:root`, `unknown`. */
+/** The creator of a subscription for people: `Ada`, `Build Bot (deleted)`, `cli:root`, `unknown`. */
 export function creatorTitle(db: Connection, teamId: string, createdBy: string): string {
   const { name, isGone, isBot } = findCreator(db, teamId, createdBy);
   return isGone ? `${name} (${isBot ? "deleted" : "deactivated"})` : name;
 }
 
-/** What became of the subscriptions of somebody who was deactivated or deleted, in lines for people. */
+/** Lines for people about the subscriptions of a user who was deactivated or deleted. */
 export function webhooksOfGone(
   { name, disabled_webhooks: disabled = [], kept_webhooks: kept = [] }: RevokedAccess & { name: string },
   { webhooksVisibility }: Pick<Config, "webhooksVisibility">,
@@ -20,16 +20,16 @@ export function webhooksOfGone(
   const followsCreators = webhooksVisibility === "creator";
   if (disabled.length > 0) {
     const then = followsCreators
-      ? `What waits for them stays; as long as ${name} is gone, nothing more is queued (WEBHOOKS_VISIBILITY=creator).`
-      : "Their events wait until they are enabled: parley webhooks enable ID";
+      ? `Their pending events stay; while ${name} is gone, nothing more is queued (WEBHOOKS_VISIBILITY=creator).`
+      : "Their events wait until they are enabled again: parley webhooks enable ID";
     return [`Disabled ${named(disabled)}, created by ${name}.`, then];
   }
   if (kept.length === 0) return [];
-  const then = `As long as ${name} is gone, nothing is sent to them all the same (WEBHOOKS_VISIBILITY=creator).`;
-  return [`Left ${named(kept)} on, created by ${name}.`, ...(followsCreators ? [then] : [])];
+  const then = `Even so, nothing is sent to them while ${name} is gone (WEBHOOKS_VISIBILITY=creator).`;
+  return [`Left enabled: ${named(kept)}, created by ${name}.`, ...(followsCreators ? [then] : [])];
 }
 
-/** What is still off of the subscriptions of somebody who is back, and how it is enabled, in lines for people. */
+/** Lines for people about the disabled subscriptions of a reactivated user, and how to enable them; maybe none. */
 export function webhooksOfReturned({
   name,
   disabled_webhooks: disabled = [],
@@ -42,7 +42,7 @@ export function webhooksOfReturned({
   ];
 }
 
-/** That the one who created a subscription is gone, which its enabling does not change; no line while they are there. */
+/** A line for people if the creator of a subscription is gone, since enabling it does not change that; else none. */
 export function goneCreator(
   db: Connection,
   teamId: string,
@@ -55,7 +55,7 @@ export function goneCreator(
   return [`It was created by ${creatorTitle(db, teamId, createdBy)}${then}.`];
 }
 
-/** "2 subscriptions (CI, Deploys)", of many the first names and how many others there are. */
+/** "2 subscriptions (CI, Deploys)"; of many, the first names and "and 90 others". */
 function named(subscriptions: readonly NamedSubscription[]): string {
   const { length } = subscriptions;
   const names = subscriptions.slice(0, namesShown).map(({ name }) => name);

@@ -9,11 +9,11 @@ import { Unsuccessful } from "./unsuccessful.ts";
 const failed = 1;
 
 /**
- * Says what went wrong and returns the exit status. The arguments are looked at as they came, because they may be what
- * could not be understood.
+ * Prints the error and returns the exit status. Reads `argv` itself for the output options, because parsing it may be what
+ * failed.
  */
 export function report(error: unknown, argv: readonly string[], environment: Environment): number {
-  // Asked for the help or the version: it has been printed.
+  // commander throws after printing the help or the version.
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
   const output = new Output({
     isJson: argv.includes("--json"),
@@ -22,7 +22,7 @@ export function report(error: unknown, argv: readonly string[], environment: Env
     environment,
   });
   if (error instanceof CommanderError) {
-    // Without a command, people have been shown the help by now.
+    // Without a command, commander has printed the help for people.
     if (error.code !== "commander.help" || output.isJson) output.failure(sentence(error));
     return exitStatusOf.usage;
   }
@@ -38,18 +38,18 @@ export function report(error: unknown, argv: readonly string[], environment: Env
     output.failure(error.message);
     return failed;
   }
-  // A fault of ours: one line for people, and the place of it for those who look for it.
+  // An internal error: one line, with the stack only at a debug log level.
   output.failure(`Something went wrong: ${error instanceof Error ? error.message : String(error)}`);
-  const isLookedFor = ["debug", "trace"].includes(environment.PARLEY_LOG_LEVEL ?? "");
-  if (isLookedFor && error instanceof Error && error.stack) process.stderr.write(`${error.stack}\n`);
+  const showsStack = ["debug", "trace"].includes(environment.PARLEY_LOG_LEVEL ?? "");
+  if (showsStack && error instanceof Error && error.stack) process.stderr.write(`${error.stack}\n`);
   return failed;
 }
 
-/** `error: unknown option '--foo'\n(Did you mean …?)` as one line that begins like a sentence. */
+/** Turns `error: unknown option '--foo'\n(Did you mean …?)` into one capitalized line. */
 function sentence(error: CommanderError): string {
-  if (error.code === "commander.help") return "A command is missing. See --help for what there is.";
+  if (error.code === "commander.help") return "A command is missing. See --help for the list.";
   const text = error.message.replace(/^error: /, "").replaceAll("\n", " ");
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
   if (/[.)]$/.test(begun)) return begun;
-  return error.code === "commander.unknownCommand" ? `${begun}. See --help for what there is.` : `${begun}.`;
+  return error.code === "commander.unknownCommand" ? `${begun}. See --help for the list.` : `${begun}.`;
 }

@@ -7,21 +7,21 @@ import { type Column, pairs, table } from "./table.ts";
 
 type OutputOptions = { isJson: boolean; isQuiet: boolean; hasColor: boolean; environment: Environment };
 
-/** What a command made or changed. */
+/** The outcome of a command that changed something. */
 type Done = {
-  /** Its JSON. */
+  /** For `--json`. */
   data: unknown;
-  /** What happened, for people, in one line or more. */
+  /** For people, one line or more. */
   said: string | readonly string[];
-  /** What a script wants to have, with `--quiet`: an id, a secret. */
+  /** For scripts, with `--quiet`: an id or a secret. */
   brief: string;
-  /** The command that is useful now. */
+  /** The next useful command. */
   next?: string;
 };
 
 /**
- * How a command says what it found or did: for people, or as one JSON document. Results go to standard output; notes,
- * prompts and refusals for people go to standard error.
+ * Prints what a command found or did, for people or as one JSON document. Results go to standard output, and with `--json`
+ * errors too; notes, prompts and errors for people go to standard error.
  */
 export class Output {
   readonly #options: OutputOptions;
@@ -30,7 +30,7 @@ export class Output {
     this.#options = options;
   }
 
-  /** A list: a table for people, or `none` where it is empty. */
+  /** Prints a list: for people a table, or `none` if it is empty. */
   list<Row>(
     rows: readonly Row[],
     columns: ReadonlyArray<Column<Row>>,
@@ -43,14 +43,14 @@ export class Output {
     if (said.next !== undefined) this.next(said.next);
   }
 
-  /** One thing with what is known about it. */
+  /** Prints one thing with its details. */
   details(data: unknown, lines: ReadonlyArray<readonly [label: string, value: string]>, next?: string): void {
     if (this.#options.isJson) return this.json(data);
     writeLine(process.stdout, pairs(lines));
     if (next !== undefined) this.next(next);
   }
 
-  /** What was made or changed. */
+  /** Prints the outcome of a change. */
   done({ data, said, brief, next }: Done): void {
     if (this.#options.isJson) return this.json(data);
     const lines = this.#options.isQuiet ? [brief] : [said].flat();
@@ -58,34 +58,34 @@ export class Output {
     if (next !== undefined) this.next(next);
   }
 
-  /** The document of a command that has another form for people. */
+  /** Prints only the JSON document, for commands that print something else for people. */
   json(data: unknown): void {
     writeJson(process.stdout, { data });
   }
 
-  /** The command that is useful after this one. */
+  /** Suggests the next command, on standard error. */
   next(command: string): void {
     this.#note(`Next: ${printable(command)}`);
   }
 
-  /** A remark for people, on standard error. */
+  /** Prints a note for people on standard error. */
   note(text: string): void {
     this.#note(printable(text));
   }
 
-  /** A line of something that goes on and on. */
+  /** Prints one line of endless output. */
   line(text: string): void {
     writeLine(process.stdout, printable(text));
   }
 
-  /** A line of a log, for programs, on standard error. */
+  /** Prints a log entry as JSON on standard error. */
   log(entry: object): void {
     writeJson(process.stderr, entry);
   }
 
   /**
-   * A refusal, with what is wrong in each field where that is more than the message says, or a failure, with what came of
-   * the attempt.
+   * Prints an error. `errors` are the messages by field: people see them instead of the message if there is more than one.
+   * `data` is the outcome of a request that failed, for `--json`.
    */
   failure(message: string, more: { errors?: FieldErrors | undefined; data?: unknown } = {}): void {
     const { errors, data } = more;
@@ -96,7 +96,7 @@ export class Output {
     for (const line of lines) writeLine(process.stderr, `${label} ${printable(line)}`);
   }
 
-  /** Whether the result is for a program that reads it. */
+  /** Whether a program reads the result (`--json`). */
   get isJson(): boolean {
     return this.#options.isJson;
   }

@@ -1,9 +1,9 @@
-// Control characters, the ends of lines, and the marks that turn the reading direction of what follows.
+// Control characters, line ends, and marks that change the direction of the text after them.
 const unfit = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
 
 /**
- * The text as a terminal may be given it: what could move the cursor, change colours or disguise what stands beside it
- * is spelled out, `\n` or `\u{1b}`.
+ * Makes the text safe to print on a terminal: escapes whatever could move the cursor, change colours or disguise the text
+ * around it, as `\n` or `\u{1b}`.
  */
 export function printable(text: string): string {
   return text.replace(unfit, (character) => {

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { forbidColor } from "../../src/config.ts";
 import { DomainError } from "../../src/errors.ts";
 
-/** The person at the terminal wants out. */
+/** The person at the terminal cancelled a prompt. */
 export class Cancelled extends Error {
   override readonly name = "Cancelled";
 
@@ -12,12 +12,12 @@ export class Cancelled extends Error {
   }
 }
 
-/** Something to ask for, and the option or argument that would have said it. */
+/** A question, and the option or argument that answers it. */
 type Question = { question: string; option: string };
 
 export type Choice = { value: string; label: string; hint?: string };
 
-/** Asks the person at the terminal for what the arguments leave open; without a terminal, says what is missing. */
+/** Asks the person at the terminal for missing arguments; without a terminal, throws an error that names them. */
 export class Prompts {
   readonly #canAsk: boolean;
   readonly #saysYes: boolean;
@@ -34,7 +34,7 @@ export class Prompts {
   }
 
   /**
-   * The answer that was given, or else a line of text; what is suggested is taken by pressing Enter.
+   * Returns `given`, or else asks for a line of text; Enter takes the suggestion.
    * @throws DomainError `usage` without a terminal; Cancelled.
    */
   async text(given: string | undefined, asked: Question & { suggested?: string }): Promise<string> {
@@ -49,8 +49,8 @@ export class Prompts {
   }
 
   /**
-   * The answer that was given, or else one of the choices, which can be searched by typing.
-   * @throws DomainError `usage` without a terminal; `not_found` without a choice; Cancelled.
+   * Returns `given`, or else asks for one of the choices, which typing filters.
+   * @throws DomainError `usage` without a terminal; `not_found` if there are no choices; Cancelled.
    */
   async choice(
     given: string | undefined,
@@ -61,7 +61,7 @@ export class Prompts {
     const options = await asked.choices();
     if (options.length === 0)
       throw new DomainError("not_found", `${asked.question} There is nothing to choose from.`);
-    // A search that finds nothing leaves nothing chosen.
+    // A filter that matches nothing leaves nothing selected.
     const validate = (value: string | string[] | undefined) =>
       value === undefined ? "Please choose one, or press Ctrl-C." : undefined;
     return await answered((streams) =>
@@ -70,7 +70,7 @@ export class Prompts {
   }
 
   /**
-   * The answers that were given, or else one or more of the words.
+   * Returns `given`, or else asks for one or more of the words.
    * @throws DomainError `usage` without a terminal; Cancelled.
    */
   async choices(
@@ -84,9 +84,8 @@ export class Prompts {
   }
 
   /**
-   * A secret: what is typed unseen on the terminal, or all that comes on standard input where that is none, without the
-   * white space around it.
-   * @throws DomainError `usage` when nothing comes, or on a terminal that nobody is to be asked on; Cancelled.
+   * Asks for a secret without echoing it or, if standard input is no terminal, reads all of that. Returns it trimmed.
+   * @throws DomainError `usage` for empty input, or on a terminal where prompts are off; Cancelled.
    */
   async secret(asked: Question): Promise<string> {
     if (process.stdin.isTTY !== true) {
@@ -103,12 +102,12 @@ export class Prompts {
   }
 
   /**
-   * Returns when the person at the terminal, or `--yes`, says that it is to be done.
+   * Returns once the person at the terminal, or `--yes`, confirms.
    * @throws DomainError `usage` without either; Cancelled.
    */
   async confirm(message: string): Promise<void> {
     if (this.#saysYes) return;
-    if (!this.#canAsk) throw new DomainError("usage", `${message} Without a terminal, answer with --yes.`);
+    if (!this.#canAsk) throw new DomainError("usage", `${message} Without a terminal, confirm with --yes.`);
     const { confirm } = await this.#clack();
     if (!(await answered((streams) => confirm({ ...streams, message, initialValue: false }))))
       throw new Cancelled();
@@ -120,7 +119,7 @@ export class Prompts {
 
   async #clack() {
     if (!this.#hasColor) forbidColor();
-    // Loaded only by the commands that have a question.
+    // Loaded only when there is a question.
     return await import("@clack/prompts");
   }
 }
@@ -130,8 +129,8 @@ function missing({ question, option }: Question): never {
 }
 
 /**
- * Shows a prompt and returns its answer. Prompts go to standard error: standard output is for what was asked for.
- * @throws Cancelled after Ctrl-C, and after Ctrl-D, which clack would wait behind for ever.
+ * Shows a prompt on standard error, since standard output is for results, and returns the answer.
+ * @throws Cancelled after Ctrl-C, and after Ctrl-D, which would leave clack waiting forever.
  */
 async function answered<Value>(
   prompt: (streams: { input: Readable; output: Writable; signal: AbortSignal }) => Promise<Value>,

@@ -2,16 +2,16 @@ import { printable } from "./printable.ts";
 
 export type Column<Row> = {
   title: string;
-  /** The text of the cell, as it is stored: the table makes it printable. */
+  /** The raw text of the cell; the table makes it printable. */
   of: (row: Row) => string;
-  /** Is cut off, with an ellipsis, where the lines would be wider than the terminal. */
+  /** Whether the column may be cut, with an ellipsis, to fit the terminal. */
   canShrink?: true;
 };
 
 const gap = "  ";
 const narrowest = 6;
 
-/** The rows as aligned lines under their titles, no wider than `width` columns where the columns allow it. */
+/** Formats the rows as aligned lines under their titles, at most `width` columns wide if shrinking allows it. */
 export function table<Row>(
   rows: readonly Row[],
   columns: ReadonlyArray<Column<Row>>,
@@ -28,7 +28,7 @@ export function table<Row>(
   return [options.styleTitle(titles), ...cells.map(lineOf)].join("\n");
 }
 
-/** Pairs of a label and a value, the values under one another. */
+/** Formats labels and values, one pair a line, with the values aligned. */
 export function pairs(lines: ReadonlyArray<readonly [label: string, value: string]>): string {
   const width = Math.max(...lines.map(([label]) => Bun.stringWidth(label)));
   return lines.map(([label, value]) => `${padded(label, width)}${gap}${printable(value)}`).join("\n");
@@ -44,7 +44,7 @@ function fittingWidths<Row>(
   );
   let excess = widths.reduce((sum, column) => sum + column, gap.length * (columns.length - 1)) - width;
   while (excess > 0) {
-    // One column at a time from the widest one, so that narrow ones are cut last.
+    // Take one character at a time from the widest column, so that narrow columns are cut last.
     const [widest] = columns
       .map(({ canShrink }, index) => ({ canShrink, index, width: widths[index] ?? 0 }))
       .filter((column) => column.canShrink && column.width > narrowest)
@@ -63,7 +63,7 @@ function padded(text: string, width: number): string {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** As much of the text as fits with an ellipsis. Whole characters, one of which may be two columns wide. */
+/** As much of the text as fits with an ellipsis, in whole graphemes, which may be two columns wide. */
 function cut(text: string, width: number): string {
   let fitting = "";
   for (const { segment } of graphemes.segment(text)) {

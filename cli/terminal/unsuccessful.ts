@@ -1,4 +1,4 @@
-/** A request to a receiver was sent and did not succeed: the command failed, and `data` is what came of it. */
+/** A request was sent to a receiver and failed: so did the command. `data` is the outcome of the request. */
 export class Unsuccessful extends Error {
   override readonly name = "Unsuccessful";
   readonly data: unknown;

@@ -65,7 +65,7 @@ describe.each(endings)("with its creator, a %s,", (kind) => {
     const answer = await run(webhooks.dataDir, [...ending(user), "--yes", "--keep-webhooks"]);
     expect(answer).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining(`Left 1 subscription (Deploys) on, created by ${user.name}.\n`),
+      stdout: expect.stringContaining(`Left enabled: 1 subscription (Deploys), created by ${user.name}.\n`),
     });
     await webhooks.post(webhooks.team.general, "after");
     expect(await stage.heard(receiver, made)).toEqual(["after"]);
@@ -123,7 +123,7 @@ test("where deliveries go by creators, a gone one sees nothing, and the commands
   await using receiver = startReceiver();
   const made = await own.subscribe(user, receiver);
   const kept = await run(dataDir, [...ending(user), "--yes", "--keep-webhooks"], settings);
-  expect(kept.stdout).toContain(`As long as ${user.name} is gone, nothing is sent to them all the same`);
+  expect(kept.stdout).toContain(`Even so, nothing is sent to them while ${user.name} is gone`);
   await own.webhooks.post(team.general, "while they are gone");
   expect([own.webhooks.queued(made), receiver.requests.length]).toEqual([0, 0]);
 

@@ -108,7 +108,7 @@ test("a ping is signed, prints the answer, is no delivery, and fails with the re
   expect({ ...failed, stderr: failed.stderr.replace(/\d+ ms/, "N ms") }).toEqual({
     status: 1,
     stdout: "",
-    stderr: "error: The ping failed in N ms: the receiver answered 500.\nerror: It said: not today\n",
+    stderr: "error: Ping failed in N ms: the receiver answered 500.\nerror: Response: not today\n",
   });
   const inJson = await run(stage.dataDir, ["webhooks", "ping", made.id, "--json"]);
   expect(inJson.status).toBe(1);
@@ -187,9 +187,7 @@ test("enabling tells a person how many events waited and since when, before they
   await json("webhooks", "disable", made.id, "--yes");
   for (const body of ["one", "two", "three"]) await stage.post(channel, body);
   const { stderr, stdout } = await run(stage.dataDir, ["webhooks", "enable", "Told"]);
-  expect(stderr).toMatch(
-    /^3 events \(the oldest of just now\) waited for Told and will be sent in order\.$/m,
-  );
+  expect(stderr).toMatch(/^3 events \(oldest: just now\) pending for Told will be sent in order\.$/m);
   expect(stdout).toContain("The subscription Told is active.");
   expect((await receiver.received(3)).map((request) => envelopeOf(request).data.body)).toEqual([
     "one",
@@ -216,11 +214,11 @@ test("on a terminal everything that a subscription needs is asked for", async ()
   await using screen = onTerminal(stage.dataDir, ["webhooks", "create"]);
   await screen.shows("What is it for?");
   screen.type(`Asked${keys.enter}`);
-  await screen.shows("Where does it send to?");
+  await screen.shows("Where should events be sent?");
   screen.type(`http://192.0.2.1/${keys.enter}`);
-  await screen.shows("What is it told?");
+  await screen.shows("Which events should be sent?");
   screen.type(keys.down + keys.space + keys.enter);
-  await screen.shows("which is shown only this once:");
+  await screen.shows("which is shown only once:");
   expect(await screen.ended()).toBe(0);
   const subscription = await json<Shown>("webhooks", "show", "Asked");
   expect(subscription).toMatchObject({ url: "http://192.0.2.1/", events: ["message.updated"] });

@@ -37,11 +37,11 @@ describe("without a terminal a token that may subscribe is made, and it is said 
   ])("%s", async (_who, args, name) => {
     const { status, stdout, stderr } = await run(folder.path, create(...args));
     expect(status).toBe(0);
-    expect(stdout).toContain("It is shown only this once:");
+    expect(stdout).toContain("It is shown only once:");
     expect(stderr).toContain(
       `the messages of the whole workspace are sent to any URL that ${name} registers`,
     );
-    expect(stderr).toContain("private channels and direct messages too");
+    expect(stderr).toContain("including private channels and direct messages");
     expect(stderr).toContain("WEBHOOKS_VISIBILITY=creator narrows that");
   });
 
@@ -81,7 +81,7 @@ describe("on a terminal it is asked whether that is meant", () => {
     await screen.shows("the messages of the whole workspace are sent to any URL that Build Bot registers");
     await screen.shows("Grant webhooks:write");
     screen.type("y");
-    await screen.shows("It is shown only this once:");
+    await screen.shows("It is shown only once:");
     expect(await screen.ended()).toBe(0);
     expect(screen.text.replaceAll(/\s+│?\s*/g, " ")).toContain(asked);
     expect(await tokens()).toBe(before + 1);

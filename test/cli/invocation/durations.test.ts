@@ -22,7 +22,7 @@ test.each([
   ["1.5h", "number and a unit"],
   ["3y", "number and a unit"],
   ["1d ", "number and a unit"],
-  ["0d", "longer than nothing"],
+  ["0d", "longer than zero"],
   ["36526d", "100 years"],
   ["9999999999w", "100 years"],
 ])("the span %j is refused with what it takes", (text, why) => {

@@ -89,5 +89,5 @@ test("a reader that has seen enough is no failure, and a full disk is one", asyn
   expect(await shell('"$0" openapi | head -n 1')).toEqual({ stdout: "{\n", stderr: "", status: 0 });
   const full = await shell('"$0" openapi > /dev/full');
   expect(full.status).toBe(1);
-  expect(full.stderr).toMatch(/^error: The result cannot be written: ENOSPC.*\n$/);
+  expect(full.stderr).toMatch(/^error: Cannot write the result: ENOSPC.*\n$/);
 });

@@ -33,7 +33,7 @@ describe("on a terminal a missing answer is asked for", () => {
     screen.type(`Acme${keys.enter}`);
     await screen.shows("Who owns it?");
     screen.type(keys.enter);
-    await screen.shows("Made the workspace of Acme");
+    await screen.shows("Created the workspace of Acme");
     expect(await screen.ended()).toBe(0);
 
     await using made = openWorkspace(dataDir);
@@ -94,7 +94,7 @@ describe("on a terminal a missing answer is asked for", () => {
     await using screen = onTerminal(folder.path, ["tokens", "create", "--bot", bot.id]);
     await screen.shows("What may it do?");
     screen.type(keys.down + keys.space + keys.enter);
-    await screen.shows("It is shown only this once:");
+    await screen.shows("It is shown only once:");
     expect(await screen.ended()).toBe(0);
     const [token] = await listTokens(workspace.database.read, acme.id);
     expect(token).toMatchObject({ user: { id: bot.id }, scopes: ["channels:write"] });
@@ -119,7 +119,7 @@ describe("on a terminal a destructive verb asks first", () => {
   test("and does it after a yes", async () => {
     await workspace.bot(acme.id, "Old Bot");
     await using screen = onTerminal(folder.path, ["bots", "delete", "Old Bot"]);
-    await screen.shows("Delete the bot Old Bot and revoke every token of it?");
+    await screen.shows("Delete the bot Old Bot and revoke all its tokens?");
     screen.type("y");
     await screen.shows("Deleted the bot Old Bot");
     expect(await screen.ended()).toBe(0);
