@@ -1,21 +1,22 @@
 #!/bin/sh
-# Builds the parley binary from this clone and puts it where the shell finds it. See ./install.sh --help.
+# Builds the parley binary from this clone and installs it. See ./install.sh --help.
 set -eu
 
 usage() {
   cat <<'TEXT'
 Usage: ./install.sh [--prefix DIR]
 
-Builds parley and installs it as DIR/bin/parley. It needs Bun 1.4.5 or newer: one on the PATH is used, else Bun is
-fetched with npm or curl into .bun/ of this clone. Nothing is installed globally.
-Run it again to install a newer version; a parley that is running meanwhile is not disturbed.
+Builds parley and installs it as DIR/bin/parley. Uses Bun 1.4.5 or newer from
+the PATH, or else fetches Bun with npm or curl into .bun/ of this clone. Nothing
+is installed globally.
+Run it again to upgrade; a running parley is not disturbed.
 
-  --prefix DIR   the folder to install to, made where it is missing (default: ~/.local)
-  --help         print this
+  --prefix DIR   where to install; created if missing (default: ~/.local)
+  --help         print this help
 TEXT
 }
 
-# Says what is wrong, what to do about it, and ends with exit status "$1".
+# Prints the problem and what to do about it, and exits with status "$1".
 fail() {
   printf 'error: %s\n       %s\n' "$2" "$3" >&2
   exit "$1"
@@ -39,11 +40,11 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-[ -n "$prefix" ] || fail 2 "HOME is not set, so there is no ~/.local to install to." "Name a folder with --prefix DIR."
+[ -n "$prefix" ] || fail 2 "HOME is not set, so there is no ~/.local to install to." "Choose a folder with --prefix DIR."
 case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
 bin=$prefix/bin
 if ! mkdir -p "$bin" || ! [ -w "$bin" ]; then
-  fail 1 "$bin cannot be written to." "Name another folder with --prefix DIR."
+  fail 1 "Cannot write to $bin." "Choose another folder with --prefix DIR."
 fi
 
 cd "$(dirname "$0")"
@@ -51,7 +52,7 @@ bun=$(scripts/find-bun.sh)
 PATH=$(dirname "$bun"):$PATH
 export PATH
 
-# Runs a step quietly; what it printed matters only when it failed.
+# Runs a step quietly; prints its output only if it fails.
 log=$(mktemp)
 new=
 trap 'rm -f "$log" ${new:+"$new"}' EXIT
@@ -61,13 +62,13 @@ step() {
   shift
   "$@" >"$log" 2>&1 </dev/null || {
     cat "$log" >&2
-    fail 1 "\"$*\" failed, for the reason printed above." "When it is mended, run ./install.sh again: that is safe."
+    fail 1 "\"$*\" failed, for the reason printed above." "Fix that, then run ./install.sh again: it is safe to repeat."
   }
 }
 step "Fetching the packages that parley is built from" bun install --frozen-lockfile
 step "Building parley with Bun $(bun --version)" bun run build
 
-# A running binary cannot be written over, but its name can be given to another file.
+# A running binary cannot be overwritten, but another file can take its name.
 new=$(mktemp "$bin/.parley.XXXXXX")
 cp dist/parley "$new"
 chmod 755 "$new"
@@ -80,6 +81,6 @@ case :$PATH: in
 *":$bin:"*) echo "Try it: parley quickstart" ;;
 *)
   echo "Try it: $bin/parley quickstart"
-  echo "To call it by its name alone, put its folder on the PATH: export PATH=\"$bin:\$PATH\""
+  echo "To run it as \"parley\", add its folder to the PATH: export PATH=\"$bin:\$PATH\""
   ;;
 esac

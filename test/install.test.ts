@@ -118,7 +118,7 @@ describe("install.sh", () => {
     await writeFile(file, "");
     const { status, stderr } = await run([join(project, "install.sh"), "--prefix", file], process.env);
     expect(status).toBe(1);
-    expect(stderr).toContain(`${file}/bin cannot be written to.`);
+    expect(stderr).toContain(`Cannot write to ${file}/bin.`);
     expect(stderr).toContain("--prefix DIR");
   });
 });

@@ -54,7 +54,7 @@ export function addBots(program: Command, invocation: Invocation): void {
     });
     invocation.output.done({
       data: bot,
-      said: `Created the bot ${bot.name}, ${joined.length > 0 ? `in ${joined.map(channelTitle).join(", ")}` : "in no channel yet"}.`,
+      said: `Created the bot ${bot.name}, in ${joined.map(channelTitle).join(", ") || "no channel yet"}.`,
       brief: bot.id,
       next:
         joined.length > 0

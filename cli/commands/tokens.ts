@@ -123,7 +123,8 @@ async function confirmWebhooks(invocation: Invocation, name: string): Promise<vo
 function workspaceOpens(name: string) {
   return {
     notes: [
-      `With webhooks:write, the messages of the whole workspace are sent to any URL that ${name} registers, including private channels and direct messages.`,
+      `With webhooks:write, the messages of the whole workspace are sent to any URL that ${name} registers, ` +
+        "including private channels and direct messages.",
       `WEBHOOKS_VISIBILITY=creator narrows that to the channels that ${name} may see.`,
     ],
     question: `Grant webhooks:write, and with it the messages of the whole workspace, to ${name}?`,
@@ -133,7 +134,8 @@ function workspaceOpens(name: string) {
 function seenOpens(name: string) {
   return {
     notes: [
-      `With webhooks:write, the messages of the channels that ${name} may see are sent to any URL that ${name} registers.`,
+      `With webhooks:write, the messages of the channels that ${name} may see are sent to any URL that ` +
+        `${name} registers.`,
       "If WEBHOOKS_VISIBILITY is no longer creator, that becomes the messages of the whole workspace.",
     ],
     question: `Grant webhooks:write, and with it the messages of the channels that ${name} may see?`,

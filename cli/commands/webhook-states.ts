@@ -112,7 +112,7 @@ function addRotateSecret(noun: Command, invocation: Invocation): void {
     invocation.output.done({
       data: rotated,
       said: [
-        `Replaced the signing secret of ${name}${overlapMs > 0 ? "; until the overlap ends, the old one signs too" : ""}.`,
+        `Replaced the signing secret of ${name}${overlapMs > 0 ? "; during the overlap both sign" : ""}.`,
         "It is shown only once:",
         "",
         `  ${rotated.secret}`,

@@ -59,8 +59,8 @@ export async function serveUntilStopped(
 }
 
 /**
- * Logs the loss of a file of the data folder and makes it the exit status, however the process ends. A database file that
- * was replaced is then not closed, because SQLite would write to it.
+ * Logs the loss of a file of the data folder and makes it the exit status, however the process ends. A database file
+ * that was replaced is then not closed, because SQLite would write to it.
  */
 function endOnLoss(files: OpenFiles, log: Log): void {
   files.onLost(({ file, reason, isDatabaseWhole }) => {

@@ -1,8 +1,8 @@
 import type { ErrorCode } from "../../src/errors.ts";
 
 /**
- * The exit status for each error: 1 refused or failed, 2 wrong usage, 3 not found, 4 files of the data folder were replaced
- * or removed while in use.
+ * The exit status for each error: 1 refused or failed, 2 wrong usage, 3 not found, 4 files of the data folder were
+ * replaced or removed while in use.
  */
 export const exitStatusOf: Record<ErrorCode, number> = {
   usage: 2,

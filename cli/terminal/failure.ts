@@ -9,8 +9,8 @@ import { Unsuccessful } from "./unsuccessful.ts";
 const failed = 1;
 
 /**
- * Prints the error and returns the exit status. Reads `argv` itself for the output options, because parsing it may be what
- * failed.
+ * Prints the error and returns the exit status. Reads `argv` itself for the output options, because parsing it may be
+ * what failed.
  */
 export function report(error: unknown, argv: readonly string[], environment: Environment): number {
   // commander throws after printing the help or the version.

@@ -20,8 +20,8 @@ type Done = {
 };
 
 /**
- * Prints what a command found or did, for people or as one JSON document. Results go to standard output, and with `--json`
- * errors too; notes, prompts and errors for people go to standard error.
+ * Prints what a command found or did, for people or as one JSON document. Results go to standard output, and with
+ * `--json` errors too; notes, prompts and errors for people go to standard error.
  */
 export class Output {
   readonly #options: OutputOptions;
@@ -84,8 +84,8 @@ export class Output {
   }
 
   /**
-   * Prints an error. `errors` are the messages by field: people see them instead of the message if there is more than one.
-   * `data` is the outcome of a request that failed, for `--json`.
+   * Prints an error. `errors` are the messages by field: people see them instead of the message if there is more than
+   * one. `data` is the outcome of a request that failed, for `--json`.
    */
   failure(message: string, more: { errors?: FieldErrors | undefined; data?: unknown } = {}): void {
     const { errors, data } = more;

@@ -2,8 +2,8 @@
 const unfit = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
 
 /**
- * Makes the text safe to print on a terminal: escapes whatever could move the cursor, change colours or disguise the text
- * around it, as `\n` or `\u{1b}`.
+ * Makes the text safe to print on a terminal: escapes whatever could move the cursor, change colours or disguise the
+ * text around it, as `\n` or `\u{1b}`.
  */
 export function printable(text: string): string {
   return text.replace(unfit, (character) => {

@@ -9,8 +9,8 @@ import { revokeAccess, type RevokedAccess } from "./revoke-access.ts";
 import { addUser, userResource } from "../users/users.ts";
 
 /**
- * Adds a bot to the team and joins it to the channels.
- * @throws DomainError `invalid` on `name`; `forbidden` for a channel that is archived or direct.
+ * Adds a bot to the team, makes it a member of the channels and returns its row.
+ * @throws DomainError `invalid` on `name`; `forbidden` when a channel is archived or direct.
  */
 export async function createBot(
   tx: Transaction,
@@ -25,14 +25,15 @@ export async function createBot(
   return bot;
 }
 
-/** The team's bots by name, without those that were deleted. */
+/** Returns the team's bots, without deleted ones, by name. */
 export async function listBots(db: Connection, teamId: string): Promise<User[]> {
   return (await selectUsers(db, teamId, { type: "bot" })).map(userResource);
 }
 
 /**
- * Deletes a bot: its tokens stop with the next request, the subscriptions that it created are disabled or, with
- * `keepWebhooks`, left on, its messages stay and keep naming it. Again changes nothing.
+ * Deletes a bot and returns it with the subscriptions that this affects. Its tokens and incoming webhooks stop working
+ * from the next request on; its subscriptions are disabled or, with `keepWebhooks`, stay enabled; its messages stay and
+ * keep their author. Idempotent.
  */
 export async function deleteBot(
   tx: Transaction,
@@ -41,7 +42,7 @@ export async function deleteBot(
   options: { keepWebhooks?: boolean | undefined } = {},
 ): Promise<User & RevokedAccess> {
   if (bot.deactivatedAt !== null) return userResource(bot);
-  const silenced = await revokeAccess(tx, bot, actor, options);
+  const revoked = await revokeAccess(tx, bot, actor, options);
   await record(tx, {
     teamId: bot.teamId,
     actor,
@@ -49,5 +50,5 @@ export async function deleteBot(
     target: `bot:${bot.id}`,
     details: { name: bot.name },
   });
-  return { ...userResource(bot), ...silenced };
+  return { ...userResource(bot), ...revoked };
 }

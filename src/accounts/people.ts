@@ -16,11 +16,11 @@ import {
 import { addUser, type Person, personResource } from "../users/users.ts";
 import { revokeAccess, type RevokeOptions, type RevokedAccess } from "./revoke-access.ts";
 
-// Not a judge of addresses: it catches a name in the place of an address.
+// Not a validation of addresses: it catches a name given as an address.
 const emailShape = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 
 /**
- * Adds a human to the team.
+ * Adds a human to the team and returns the row.
  * @throws DomainError `invalid` on `name`, `role` or `email`.
  */
 export async function createPerson(
@@ -48,14 +48,14 @@ export async function createPerson(
   return row;
 }
 
-/** The team's humans by name, those who were deactivated included. */
+/** Returns the team's humans, including deactivated ones, by name. */
 export async function listPeople(db: Connection, teamId: string): Promise<Person[]> {
   return (await selectUsers(db, teamId, { type: "human", all: true })).map(personResource);
 }
 
 /**
- * Gives a human another role; the same again changes nothing.
- * @throws DomainError `invalid` on `role`; `forbidden` when the team would be left without an owner.
+ * Changes the role of a human and returns the person. Idempotent.
+ * @throws DomainError `invalid` on `role`; `forbidden` for a bot, or when the team would be left without an owner.
  */
 export async function setRole(
   tx: Transaction,
@@ -79,9 +79,10 @@ export async function setRole(
 }
 
 /**
- * Deactivates a human: every token stops with the next request, the subscriptions that they created are disabled or, with
- * `keepWebhooks`, left on, messages keep their author. Again changes nothing.
- * @throws DomainError `forbidden` for the team's last owner.
+ * Deactivates a human and returns the person with the subscriptions that this affects. All their tokens stop working
+ * from the next request on; their subscriptions are disabled or, with `keepWebhooks`, stay enabled; their messages
+ * keep their author. Idempotent.
+ * @throws DomainError `forbidden` for a bot and for the team's last owner.
  */
 export async function deactivate(
   tx: Transaction,
@@ -92,7 +93,7 @@ export async function deactivate(
   requireHuman(person);
   if (person.deactivatedAt !== null) return personResource(person);
   if (person.role === "owner") await requireAnotherOwner(tx, person);
-  const silenced = await revokeAccess(tx, person, actor, options);
+  const revoked = await revokeAccess(tx, person, actor, options);
   await record(tx, {
     teamId: person.teamId,
     actor,
@@ -100,12 +101,13 @@ export async function deactivate(
     target: `user:${person.id}`,
     details: { name: person.name },
   });
-  return { ...personResource({ ...person, deactivatedAt: Date.now() }), ...silenced };
+  return { ...personResource({ ...person, deactivatedAt: Date.now() }), ...revoked };
 }
 
 /**
- * Brings a deactivated human back, with the same memberships; the tokens that were revoked stay revoked, and the
- * subscriptions that are disabled stay so: those are named.
+ * Reactivates a human, with the same memberships. Revoked tokens stay revoked and disabled subscriptions stay disabled:
+ * the latter are returned with the person. Idempotent.
+ * @throws DomainError `forbidden` for a bot.
  */
 export async function reactivate(
   tx: Transaction,
@@ -137,10 +139,10 @@ function checkRole(role: string): Role {
 
 function requireHuman(user: UserRow): void {
   if (user.type === "bot")
-    throw forbidden(`${user.name} is a bot; a bot has no role and is deleted, not deactivated.`);
+    throw forbidden(`${user.name} is a bot: bots have no role and are deleted, not deactivated.`);
 }
 
 async function requireAnotherOwner(tx: Transaction, person: UserRow): Promise<void> {
   if (await selectOtherOwner(tx, person.teamId, person.id)) return;
-  throw forbidden(`${person.name} is the team's last owner. Make somebody else an owner first.`);
+  throw forbidden(`${person.name} is the team's last owner. Make another person an owner first.`);
 }

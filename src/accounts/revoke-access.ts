@@ -10,15 +10,15 @@ import { updateDeactivatedAt, type UserRow } from "../users/store.ts";
 
 export type RevokeOptions = { keepWebhooks?: boolean | undefined };
 
-/** The subscriptions of somebody who is gone: those that were disabled for it, or left on; only where there are any. */
+/** The subscriptions of a user who is gone: those disabled as a consequence, or those kept enabled. Absent if none. */
 export type RevokedAccess = {
   disabled_webhooks?: NamedSubscription[];
   kept_webhooks?: NamedSubscription[];
 };
 
 /**
- * Ends what a user can do from the next request on; the audit log names each token and webhook that this revokes, and each
- * subscription that it disables.
+ * Deactivates a user: from the next request on, none of their tokens and incoming webhooks works. The audit log names
+ * each token and webhook that this revokes and each subscription that it disables.
  */
 export async function revokeAccess(
   tx: Transaction,

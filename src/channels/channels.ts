@@ -22,7 +22,7 @@ import { getManagedChannel, getSeenChannel, isOpen } from "./visibility.ts";
 
 const checkChannelInput = checkOf(ChannelInput);
 
-/** The channels that the subject may see, ordered by name (specification part 4, channels 1). */
+/** Returns the channels that the subject may see, ordered by name (specification part 4, channels 1). */
 export async function listChannels(db: Connection, subject: Subject): Promise<Channel[]> {
   const joined = await selectJoinedChannels(db, subject.teamId, subject.id);
   const open = subject.type === "bot" ? [] : (await selectChannels(db, subject.teamId)).filter(isOpen);
@@ -30,22 +30,25 @@ export async function listChannels(db: Connection, subject: Subject): Promise<Ch
   return [...seen.values()].sort(byName).map(channelResource);
 }
 
-/** A channel as the command line shows one; `is_managed` for one whose people a company directory decides on. */
+/** A channel as the command line shows one; `is_managed` says that a company directory controls its members. */
 export type ListedChannel = Channel & { is_managed: boolean };
 
-/** Every channel of the team, ordered by name, direct messages included: for the one who runs the workspace. */
+/** Returns every channel of the team, direct messages included, ordered by name: for operators, not for subjects. */
 export async function listAllChannels(db: Connection, teamId: string): Promise<ListedChannel[]> {
   return (await selectChannels(db, teamId)).sort(byName).map(listedChannel);
 }
 
-/** @throws DomainError `not_found` when the subject cannot see it. */
+/**
+ * Returns the channel.
+ * @throws DomainError `not_found` when the subject cannot see it.
+ */
 export async function getChannel(db: Connection, subject: Subject, id: string): Promise<Channel> {
   const { channel } = getSeenChannel(db, subject, id);
   return channelResource(channel);
 }
 
 /**
- * Creates a channel with the subject as its first member.
+ * Creates a channel with the subject as its first member and returns it (specification part 4).
  * @throws DomainError `invalid` on a field; on `name` also when its slug is taken or empty.
  */
 export async function createChannel(
@@ -68,7 +71,7 @@ export async function createChannel(
 }
 
 /**
- * Adds a private channel without members that a company directory manages, known to it by `externalId`.
+ * Adds a private channel without members that a company directory manages and knows by `externalId`. Returns the row.
  * @throws DomainError `invalid` on `name` as `addChannel`.
  */
 export async function createManagedChannel(
@@ -92,7 +95,7 @@ export async function createManagedChannel(
 }
 
 /**
- * Gives the channel another name, and with it another slug.
+ * Renames the channel, which changes its slug too, and returns the row.
  * @throws DomainError `invalid` on `name` when the slug is taken in the team or empty.
  */
 export async function renameChannel(
@@ -110,7 +113,7 @@ export async function renameChannel(
 }
 
 /**
- * Adds a channel as given; nobody is announced as having joined.
+ * Adds a channel as given, without notices or events about its first members, and returns the row.
  * @throws DomainError `invalid` on `name` when its slug is taken in the team or empty.
  */
 export async function addChannel(
@@ -118,7 +121,7 @@ export async function addChannel(
   input: Pick<ChannelRow, "teamId" | "name" | "visibility" | "topic" | "isGeneral" | "createdBy"> &
     Partial<Pick<ChannelRow, "isManaged" | "externalId">> & {
       members: readonly string[];
-      /** Given for a direct message, whose slug does not come from a name. */
+      /** Only for a direct message, whose slug is not derived from its name. */
       directSlug?: string;
     },
   actor: string,
@@ -149,16 +152,17 @@ export async function addChannel(
 }
 
 /**
- * Archives a channel as the subject (specification part 3): a bot the ones that it created, a human those too and, as
- * a team admin, any. Again by such a human changes nothing.
- * @throws DomainError `not_found`; `forbidden` for anybody else, the general channel and direct messages.
+ * Archives a channel as the subject and returns it (specification part 3). A bot may archive the channels that it
+ * created; a human those too and, as a team admin, any other. Idempotent for humans.
+ * @throws DomainError `not_found`; `forbidden` for any other subject, for a bot's channel that is archived already,
+ *   for the general channel and for direct messages.
  */
 export async function archiveChannel(tx: Transaction, subject: Subject, id: string): Promise<Channel> {
   const { channel } = getManagedChannel(tx, subject, id);
   const isCreator = channel.createdBy === subject.id;
   if (subject.type === "bot") {
     if (!isCreator) throw forbidden("A bot may archive only the channels that it created.");
-    if (channel.isArchived) throw forbidden("The channel is archived already.");
+    if (channel.isArchived) throw forbidden("The channel is already archived.");
   } else if (!isCreator && !isTeamAdmin(subject)) {
     throw forbidden("Only the channel's creator or a team admin may archive it.");
   }
@@ -166,7 +170,7 @@ export async function archiveChannel(tx: Transaction, subject: Subject, id: stri
 }
 
 /**
- * Archives the channel or brings it back; what it already is stays as it is.
+ * Archives or unarchives the channel and returns it. Idempotent.
  * @throws DomainError `forbidden` for the general channel and direct messages.
  */
 export async function setArchived(
@@ -185,8 +189,8 @@ export async function setArchived(
 }
 
 /**
- * The one channel that a person at the command line means by an id, a slug or a name, with or without its `#`.
- * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
+ * Returns the channel that someone at the command line refers to by id, slug or name, with or without a `#`.
+ * @throws DomainError `not_found`; `conflict`, with the ids, when several have the name and none the slug.
  */
 export async function getChannelNamed(
   db: Connection,
@@ -198,7 +202,7 @@ export async function getChannelNamed(
   return found.find(({ slug }) => slug === bare) ?? theOnly(found, "channel", reference);
 }
 
-/** The channel as the API shows it. */
+/** The channel as the API shows it (specification part 2). */
 export function channelResource(row: ChannelRow): Channel {
   return {
     id: row.id,
@@ -218,7 +222,7 @@ export function listedChannel(row: ChannelRow): ListedChannel {
   return { ...channelResource(row), is_managed: row.isManaged };
 }
 
-/** The input with one leading `#` of its name dropped, before the name is measured. */
+/** The input with one leading `#` dropped from its name, before the length is checked. */
 function withoutSign(input: unknown): unknown {
   if (typeof input !== "object" || input === null || !("name" in input)) return input;
   const { name } = input;

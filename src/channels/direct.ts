@@ -6,8 +6,8 @@ import type { Channel } from "./schemas.ts";
 import { selectChannelsNamed } from "./store.ts";
 
 /**
- * The direct-message conversation of two users of one team, made where there is none yet.
- * @throws DomainError `invalid` on `user` when it is one and the same, or one is deactivated.
+ * Returns the direct-message channel of two users of one team; creates it if there is none.
+ * @throws DomainError `invalid` on `user` when both are the same user or either is deactivated.
  */
 export async function openDirect(
   tx: Transaction,
@@ -20,7 +20,7 @@ export async function openDirect(
   if (gone) throw invalid({ user: [`${gone.name} is deactivated.`] });
 
   const pair = [one, other].sort((a, b) => (a.id < b.id ? -1 : 1));
-  // A dot never stands in the slug of a named channel, so the two cannot meet; one pair has one conversation.
+  // The slug of a named channel never contains a dot, so it cannot collide. The order makes the pair's slug unique.
   const slug = `direct.${pair.map((user) => user.id).join(".")}`;
   const [existing] = await selectChannelsNamed(tx, one.teamId, slug);
   if (existing) return channelResource(existing);

@@ -21,12 +21,12 @@ export function isMember(db: Connection, channelId: string, userId: string): boo
   return selectJoinedAt(db, channelId, userId) !== undefined;
 }
 
-/** When the member joined, in milliseconds since 1970; undefined for one who is not in the channel. */
+/** When the user joined, in milliseconds since 1970; undefined for a user who is not in the channel. */
 export function selectJoinedAt(db: Connection, channelId: string, userId: string): number | undefined {
   return membershipStatement(db).get({ channelId, userId })?.joinedAt;
 }
 
-/** Adds the member unless it is in already; whether it did. */
+/** Adds the member, joined at `at` in milliseconds since 1970, unless already there. Returns whether it did. */
 export async function insertMember(
   tx: Transaction,
   channelId: string,
@@ -47,7 +47,7 @@ export async function deleteMember(tx: Transaction, channelId: string, userId: s
     .where(and(eq(channelMembers.channelId, channelId), eq(channelMembers.userId, userId)));
 }
 
-/** The active members of the channel. */
+/** Returns the active members of the channel, in no particular order. */
 export async function selectMembers(db: Connection, channelId: string): Promise<UserRow[]> {
   const rows = await db
     .select({ user: users })

@@ -8,7 +8,7 @@ export const Channel = Type.Object(
   {
     id: Uuid(),
     name: Type.String(),
-    slug: Type.String({ description: "Made from the name; unique in the workspace." }),
+    slug: Type.String({ description: "Derived from the name; unique in the workspace." }),
     visibility: OneOf(channelVisibilities),
     topic: Nullable(Type.String()),
     is_general: Type.Boolean({ description: "Whether it is the workspace's default channel." }),
@@ -27,7 +27,7 @@ export const ChannelInput = Type.Object({
     minLength: 1,
     isName: true,
     description:
-      "One leading `#` is dropped, and not measured. The slug that follows from the name is unique in the workspace.",
+      "One leading `#` is dropped before the length is checked. The slug derived from the name must be unique in the workspace.",
   }),
   visibility: OneOf(channelVisibilities),
   topic: Type.Optional(Nullable(Text({ maxLength: 255 }))),

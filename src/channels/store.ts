@@ -4,15 +4,15 @@ import { change, prepared, query } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
 import { coalescedWrite } from "../database/coalesced-write.ts";
 
-/** All of a channel that seldom changes; where its messages have come to is asked for on its own. */
+/** The columns of a channel that rarely change: all but `lastPosition`, which every message changes. */
 export type ChannelRow = Omit<typeof channels.$inferSelect, "lastPosition">;
 
 const { lastPosition: _lastPosition, ...columnsOfRow } = getTableColumns(channels);
 
-/** The columns of a `ChannelRow`, for queries that join the channels too. */
+/** The columns of a `ChannelRow`, also for queries that join channels. */
 export const channelColumns = columnsOfRow;
 
-/** Adds the channel unless its slug is taken in the team; whether it did. */
+/** Adds the channel unless its slug is taken in the team. Returns whether it did. */
 export async function insertChannel(tx: Transaction, row: ChannelRow): Promise<boolean> {
   const added = await tx
     .insert(channels)
@@ -34,7 +34,7 @@ export function selectChannel(db: Connection, teamId: string, id: string): Chann
   return byIdStatement(db).get({ teamId, id });
 }
 
-/** Which of the ids are those of channels of the team. */
+/** Returns those of the ids that are channels of the team. */
 export async function selectChannelIds(db: Connection, teamId: string, ids: string[]): Promise<string[]> {
   const rows = await db
     .select({ id: channels.id })
@@ -43,7 +43,7 @@ export async function selectChannelIds(db: Connection, teamId: string, ids: stri
   return rows.map(({ id }) => id);
 }
 
-/** Every channel of the team that has this id, slug or exact name. */
+/** Returns every channel of the team with this id, slug or exact name. */
 export async function selectChannelsNamed(
   db: Connection,
   teamId: string,
@@ -80,7 +80,7 @@ export async function selectChannels(db: Connection, teamId: string): Promise<Ch
   return await db.select(channelColumns).from(channels).where(eq(channels.teamId, teamId));
 }
 
-/** The channels that the user is a member of. */
+/** Returns the channels that the user is a member of. */
 export async function selectJoinedChannels(
   db: Connection,
   teamId: string,
@@ -111,7 +111,7 @@ const newestStatement = query<{ last_position: number }, [string]>(
   "SELECT last_position FROM channels WHERE id = ?",
 );
 
-/** The position of the channel's newest message, which is how many there are; 0 where there is no such channel. */
+/** The position of the channel's newest message, which equals the number of messages; 0 for an unknown channel. */
 export function selectLastPosition(db: Connection, channelId: string): number {
   return newestStatement(db).get(channelId)?.last_position ?? 0;
 }
@@ -124,7 +124,7 @@ const lastPositions = coalescedWrite<number>((tx, channelId, position) =>
   setLastPositionStatement(tx, position, channelId),
 );
 
-/** Takes the channel's next position, from 1 on. Must be used in the same write, or a gap is left. */
+/** Takes the channel's next position, starting at 1. Insert the message in the same write, or a gap remains. */
 export function takePosition(tx: Transaction, channelId: string): number {
   const next = (lastPositions.get(tx, channelId) ?? selectLastPosition(tx, channelId)) + 1;
   lastPositions.set(tx, channelId, next);

@@ -8,13 +8,13 @@ import { type ChannelRow, selectChannel } from "./store.ts";
 
 export type SeenChannel = { channel: ChannelRow; isMember: boolean };
 
-/** What of a subject decides on what it sees: its role does not. */
+/** The part of a subject that decides what it sees: its role does not. */
 type Viewer = Pick<Subject, "id" | "teamId" | "type">;
 
 /**
- * The channel, as far as the subject may know of it: a bot sees the channels that it is in, a human also every public
- * one (specification part 4, channels 1 and 4).
- * @throws DomainError `not_found`, the same whether the channel is hidden, of another team or not there at all.
+ * Returns the channel if the subject may see it: a bot sees the channels that it is in, a human also every public one
+ * (specification part 4, channels 1 and 4).
+ * @throws DomainError `not_found`, the same for a channel that is hidden, belongs to another team or does not exist.
  */
 export function getSeenChannel(db: Connection, subject: Subject, id: string): SeenChannel {
   const found = findChannel(db, subject, id);
@@ -23,8 +23,8 @@ export function getSeenChannel(db: Connection, subject: Subject, id: string): Se
 }
 
 /**
- * Whether the subject may know of the channel, as `getSeenChannel` says; with `at`, in milliseconds since 1970, whether
- * that was so then already: not for those who joined it later.
+ * Whether the subject may see the channel, by the rules of `getSeenChannel`; with `at`, in milliseconds since 1970,
+ * whether it could at that time, so that a membership that began later does not count.
  */
 export function canSeeChannel(db: Connection, subject: Viewer, id: string, at = Infinity): boolean {
   const found = channelOf(db, subject.teamId, id.toLowerCase(), subject.id);
@@ -34,8 +34,8 @@ export function canSeeChannel(db: Connection, subject: Viewer, id: string, at = 
 }
 
 /**
- * The channel for those who manage channels: also every private one of the team where the subject is a team admin,
- * but nobody else's direct messages.
+ * Returns the channel if the subject may see or manage it: a team admin manages every channel of the team except the
+ * direct messages of others.
  * @throws DomainError `not_found`.
  */
 export function getManagedChannel(db: Connection, subject: Subject, id: string): SeenChannel {
@@ -45,7 +45,7 @@ export function getManagedChannel(db: Connection, subject: Subject, id: string):
   throw notFound("channel");
 }
 
-/** @throws DomainError `forbidden` when the subject has not joined, or nobody may write because it is archived. */
+/** @throws DomainError `forbidden` when the subject is not a member or the channel is archived. */
 export function requireWritable({ channel, isMember }: SeenChannel): void {
   if (!isMember) throw forbidden("Only members of the channel may do this. Join it first.");
   requireUnarchived(channel);
@@ -56,7 +56,7 @@ export function requireUnarchived(channel: ChannelRow): void {
   if (channel.isArchived) throw forbidden(`The channel ${channel.name} is archived and read-only.`);
 }
 
-/** Whether the whole team may read the channel. */
+/** Whether every human of the team may read the channel. */
 export function isOpen(channel: ChannelRow): boolean {
   return channel.visibility === "public" && !channel.isDirect;
 }

@@ -4,21 +4,21 @@ import { DomainError, invalid } from "../errors.ts";
 import { timestamp } from "../timestamp.ts";
 import { deleteEmoji, insertEmoji, selectEmoji } from "./store.ts";
 
-/** An emoji of the team's own, as the command line shows it. */
+/** A custom emoji of a team, as the command line shows it. */
 export type CustomEmoji = { name: string; created_at: string };
 
-/** With both colons a shortcode has at most 32 characters, as much as the reactions route takes. */
+/** At most 30 characters, so that with both colons a shortcode fits the 32 that a reaction may have. */
 const nameShape = /^[a-z0-9][a-z0-9_+-]{0,29}$/;
 
-/** An image larger than this has no place in a line of text. */
+/** In bytes: plenty for an image the size of a line of text. */
 const imageBytesMax = 256 * 1024;
 
-/** How the file of each kind of image begins, in Latin-1. A RIFF file, which sound is too, says in its third word what it holds. */
+/** The magic bytes of each image format, as Latin-1. RIFF also holds sound; its third word names the content. */
 const imageBeginnings = [/^\x89PNG/, /^GIF8/, /^\xff\xd8\xff/, /^RIFF[^]{4}WEBP/];
 
 /**
- * Adds an emoji to the team; `name` comes with or without its colons, `image` is a PNG, GIF, JPEG or WebP file.
- * @throws DomainError `invalid` on `name` (its shape, or taken) or `image` (its type, or over 256 KiB).
+ * Adds a custom emoji to the team and returns it. `name` may have its colons; `image` is a PNG, GIF, JPEG or WebP file.
+ * @throws DomainError `invalid` on `name` (malformed or taken) or on `image` (another format, or over 256 KiB).
  */
 export async function addEmoji(
   tx: Transaction,
@@ -39,13 +39,13 @@ export async function addEmoji(
     throw invalid({ image: ["The image must be a PNG, GIF, JPEG or WebP file."] });
 
   const row = { teamId, name, image: input.image ? Buffer.from(input.image) : null, createdAt: Date.now() };
-  if (!(await insertEmoji(tx, row))) throw invalid({ name: [`There is an emoji :${name}: already.`] });
+  if (!(await insertEmoji(tx, row))) throw invalid({ name: [`The emoji :${name}: already exists.`] });
   await record(tx, { teamId, actor, action: "emoji.added", target: `emoji:${name}` });
   return { name, created_at: timestamp(row.createdAt) };
 }
 
 /**
- * Removes an emoji of the team; reactions that were made with it stay.
+ * Removes a custom emoji, with or without colons, and returns it. Existing reactions with it stay.
  * @throws DomainError `not_found`.
  */
 export async function removeEmoji(
@@ -61,7 +61,7 @@ export async function removeEmoji(
   return { name, created_at: timestamp(row.createdAt) };
 }
 
-/** The team's own emoji by name. */
+/** Returns the team's custom emoji, by name. */
 export async function listEmoji(db: Connection, teamId: string): Promise<CustomEmoji[]> {
   return (await selectEmoji(db, teamId)).map(({ name, createdAt }) => ({
     name,
@@ -69,7 +69,7 @@ export async function listEmoji(db: Connection, teamId: string): Promise<CustomE
   }));
 }
 
-/** The name between the colons of a `:shortcode:`, or undefined when the text is none. */
+/** Returns the name between the colons of a `:shortcode:`; undefined if the text is not one. */
 export function shortcodeName(text: string): string | undefined {
   const bare = text.length > 2 && text.startsWith(":") && text.endsWith(":") ? text.slice(1, -1) : undefined;
   return bare !== undefined && nameShape.test(bare) ? bare : undefined;

@@ -4,7 +4,7 @@ import { customEmoji } from "../database/schema.ts";
 
 type CustomEmojiRow = typeof customEmoji.$inferSelect;
 
-/** Adds the emoji unless its name is taken in the team; whether it did. */
+/** Adds the emoji unless its name is taken in the team. Returns whether it did. */
 export async function insertEmoji(tx: Transaction, row: CustomEmojiRow): Promise<boolean> {
   const added = await tx
     .insert(customEmoji)
@@ -14,7 +14,7 @@ export async function insertEmoji(tx: Transaction, row: CustomEmojiRow): Promise
   return added.length > 0;
 }
 
-/** Removes the emoji; the row as it was, or undefined when there was none. */
+/** Removes the emoji. Returns the row as it was; undefined if there was none. */
 export async function deleteEmoji(
   tx: Transaction,
   teamId: string,

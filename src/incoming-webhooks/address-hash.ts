@@ -1,23 +1,23 @@
 import { hashOf, isSecretText } from "../secrets/secret-text.ts";
 
-/** What the stored hash of a webhook begins with that takes signed requests only. */
+/** Prefix of the stored hash of a webhook that requires signed requests. */
 export const signedPrefix = "signed:";
 
-/** The hash of the token in a webhook's address, by which it is looked up; undefined for a token that is malformed. */
+/** Returns the hash of a URL token, the key for look-ups; undefined if the token is malformed. */
 export function addressHash(token: string): string | undefined {
   return isSecretText(token) ? hashOf(token) : undefined;
 }
 
 /**
- * What is stored for a webhook that takes signed requests only: a hash of the hash. So the row says that it is signed, and
- * nobody can make it say anything else who does not know the token: of what is stored, the first hash cannot be told, and
- * without it there is no address that leads to an unsigned row.
+ * Returns what is stored for a webhook that requires signed requests: a hash of the token's hash. So the row itself
+ * says that it is signed, and someone who can write to the database but does not know the token cannot undo that: the
+ * stored value does not reveal the first hash, without which no URL leads to an unsigned row. Idempotent.
  */
 export function signedHashOf(hash: string): string {
   return isSignedHash(hash) ? hash : signedPrefix + hashOf(signedPrefix + hash);
 }
 
-/** Whether the stored hash is that of a webhook that takes signed requests only. */
+/** Whether the stored hash belongs to a webhook that requires signed requests. */
 export function isSignedHash(stored: string): boolean {
   return stored.startsWith(signedPrefix);
 }

@@ -1,9 +1,9 @@
 import { parseJson, UnreadableBody } from "../input/json.ts";
 
 /**
- * The JSON that a sender means, from the bytes as they came: a JSON body under whatever content type, as `curl -d` and
- * many scripts send it, or a form whose field `payload` holds the JSON, as the senders of Slack and GitHub do.
- * What is neither comes back as `UnreadableBody`, because other checks have their turn first.
+ * Returns the JSON value in the raw body: a JSON body under any content type, as `curl -d` and many scripts send it,
+ * or a form whose field `payload` holds the JSON, as senders for Slack and GitHub do. Returns `UnreadableBody` for
+ * anything else instead of throwing, because other checks come first.
  */
 export async function readPayload(bytes: Uint8Array, contentType: string): Promise<unknown> {
   const value = parseJson(bytes);
@@ -19,8 +19,8 @@ async function payloadField(bytes: Uint8Array, contentType: string): Promise<Uin
   return undefined;
 }
 
-// By hand and byte for byte: URLSearchParams puts U+FFFD where the bytes are not UTF-8, and nobody would notice. As
-// there, a % that begins no escape stands for itself.
+// Decoded by hand, byte for byte: URLSearchParams silently replaces invalid UTF-8 with U+FFFD. As with URLSearchParams,
+// a % that does not start an escape stays as it is.
 function urlEncodedField(bytes: Uint8Array, name: string): Uint8Array | undefined {
   const pairs = Buffer.from(bytes).toString("latin1").split("&");
   const encoded = pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
@@ -30,7 +30,7 @@ function urlEncodedField(bytes: Uint8Array, name: string): Uint8Array | undefine
   return decoded === undefined ? undefined : Buffer.from(decoded, "latin1");
 }
 
-// Each byte stands as the character of its number while the form is taken apart, for the same reason.
+// Parsed as Latin-1, one character a byte, for the same reason.
 async function multipartField(
   bytes: Uint8Array,
   contentType: string,
@@ -42,7 +42,7 @@ async function multipartField(
     const field = form.get(name);
     return typeof field === "string" ? Buffer.from(field, "latin1") : undefined;
   } catch {
-    // Not a form after all: the caller says what is wrong with the body.
+    // Not a form after all: the caller reports the body as unreadable.
     return undefined;
   }
 }

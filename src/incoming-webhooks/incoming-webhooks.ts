@@ -19,22 +19,23 @@ import {
   updateIncomingWebhook,
 } from "./store.ts";
 
-/** An incoming webhook as lists show it: never its address or secret. */
+/** An incoming webhook as lists show it: never with its URL or secret. */
 export type IncomingWebhook = {
   id: string;
   name: string;
   bot: { id: string; name: string };
   channel: { id: string; name: string; slug: string };
-  /** Whether its requests have to carry a signature. */
+  /** Whether it requires signed requests. */
   signed: boolean;
   created_at: string;
 };
 
 /**
- * Creates an address that posts into the channel as the bot. Returns it with the URL token, and the signing secret of a
- * signed one: both exist in clear only here.
- * @throws DomainError `forbidden` when the bot is not in the channel or nobody can post there; `conflict` when the bot
- *   has one for the channel; `invalid` on `name`; `key_missing` when a signing secret cannot be kept.
+ * Creates a URL that posts into the channel as the bot. Returns it with its token and, if signed, its signing secret:
+ * both exist in plain text only here.
+ * @throws DomainError `forbidden` when the bot is deleted or not in the channel, or the channel is archived;
+ *   `conflict` when the bot already has one for the channel; `invalid` on `name`; `key_missing` when the secret
+ *   cannot be encrypted.
  */
 export async function createIncomingWebhook(
   tx: Transaction,
@@ -68,7 +69,7 @@ export async function createIncomingWebhook(
   if (!(await insertIncomingWebhook(tx, row))) {
     throw new DomainError(
       "conflict",
-      `The bot ${bot.name} has an incoming webhook for ${channel.name} already.`,
+      `The bot ${bot.name} already has an incoming webhook for ${channel.name}.`,
     );
   }
   const details = { bot: bot.name, channel: channel.name, signed: input.signed };
@@ -76,15 +77,15 @@ export async function createIncomingWebhook(
   return { ...webhookResource(row, bot, channel), token, secret };
 }
 
-/** The team's incoming webhooks that are not revoked, newest first. */
+/** Returns the team's incoming webhooks that are not revoked, newest first. */
 export async function listIncomingWebhooks(db: Connection, teamId: string): Promise<IncomingWebhook[]> {
   const rows = await selectIncomingWebhooks(db, teamId);
   return rows.map(({ webhook, bot, channel }) => webhookResource(webhook, bot, channel));
 }
 
 /**
- * Revokes the address for good: the next request to it finds nothing. What it posted stays and keeps naming it. Returns
- * the webhook as it was.
+ * Revokes the webhook for good: its URL stops working from the next request on. Its messages stay and keep their
+ * reference to it. Returns the webhook as it was.
  * @throws DomainError `not_found`.
  */
 export async function revokeIncomingWebhook(
@@ -99,7 +100,7 @@ export async function revokeIncomingWebhook(
   return webhookResource(webhook, bot, channel);
 }
 
-/** Revokes every address of the bot for good, or with `channelId` the one that posts there. */
+/** Revokes all webhooks of the bot for good, or with `channelId` only the one for that channel. */
 export async function revokeWebhooksOfBot(
   tx: Transaction,
   botId: string,
@@ -112,9 +113,9 @@ export async function revokeWebhooksOfBot(
 }
 
 /**
- * Gives the webhook a new signing secret, shown only here; the old one is dead at once. One that took unsigned requests
- * takes only signed ones from now on.
- * @throws DomainError `not_found`; `key_missing`.
+ * Replaces the signing secret and returns the webhook with the new one, which exists in plain text only here. The old
+ * one stops working immediately. A webhook that took unsigned requests requires signatures from now on.
+ * @throws DomainError `not_found`; `key_missing` when the secret cannot be encrypted.
  */
 export async function rotateIncomingSecret(
   tx: Transaction,

@@ -10,7 +10,7 @@ import { checkPayload } from "./payload.ts";
 import { isValidSignature } from "./signature.ts";
 import { isSigned, selectLiveWebhook } from "./store.ts";
 
-/** The webhook of the address with this hash; undefined when there is none, it was revoked, or its bot is gone. */
+/** Returns the webhook whose token has this hash; undefined if there is none, it is revoked, or its bot is deleted. */
 export const findLiveWebhook = cached((db, hash: string) => {
   const found = selectLiveWebhook(db, hash);
   return found && { ...found, isMember: isMember(db, found.channel.id, found.bot.id) };
@@ -19,8 +19,8 @@ export const findLiveWebhook = cached((db, hash: string) => {
 export type LiveWebhook = NonNullable<ReturnType<typeof findLiveWebhook>>;
 
 /**
- * The same where there was one a moment ago.
- * @throws DomainError `not_found`.
+ * Returns the same webhook as `findLiveWebhook`.
+ * @throws DomainError `not_found` when there is none any more.
  */
 export function getLiveWebhook(db: Connection, hash: string): LiveWebhook {
   const found = findLiveWebhook(db, hash);
@@ -28,23 +28,23 @@ export function getLiveWebhook(db: Connection, hash: string): LiveWebhook {
   return found;
 }
 
-/** The refusal of an address that is no webhook's. */
+/** The error for a URL that belongs to no webhook. */
 export function noWebhook(): DomainError {
   return notFound("incoming webhook");
 }
 
-/** Why the webhook, which takes signed requests only, takes none while its secret is not in the database. */
+/** Why a webhook that requires signatures rejects every request while its secret is missing from the database. */
 export function secretTaken({ id }: { id: string }): string {
   return (
-    "The webhook's signing secret was taken out of the database, so no signature can be checked. Make a new one: " +
+    "The webhook's signing secret is missing from the database, so no signature can be verified. Create a new one: " +
     `parley incoming-webhooks rotate-secret ${id}`
   );
 }
 
 /**
- * Checks the signature of a request to a webhook that takes signed ones only, over the bytes as they came
- * (specification part 5, rule 5).
- * @throws DomainError `unauthenticated`, the same for a missing, malformed or mismatched one; `key_missing`.
+ * Verifies the signature over the raw body if the webhook requires one (specification part 5, rule 5).
+ * @throws DomainError `unauthenticated`, the same for a missing, malformed or wrong signature; `key_missing` when the
+ *   secret is missing or cannot be decrypted.
  */
 export function requireSignature(
   vault: Vault,
@@ -59,15 +59,16 @@ export function requireSignature(
   throw new DomainError(
     "unauthenticated",
     "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
-    // No registered scheme, but a 401 names the one that it wants (RFC 9110, 11.6.1).
+    // Not a registered scheme, but a 401 must name one (RFC 9110, 11.6.1).
     { headers: { "www-authenticate": 'HMAC-SHA256 realm="parley"' } },
   );
 }
 
 /**
- * Posts what was sent to the webhook into its channel as its bot. Everything is looked at again in the write, so that a
- * webhook revoked a moment ago posts nothing.
- * @throws DomainError `not_found`; `forbidden` when the bot is not in the channel or that is archived; `invalid`.
+ * Posts the payload into the webhook's channel as its bot and returns the message. Everything is checked again inside
+ * the write, so that a webhook revoked a moment ago posts nothing.
+ * @throws DomainError `not_found`; `forbidden` when the bot is not in the channel or the channel is archived;
+ *   `invalid` as `checkPayload`.
  */
 export async function postIncoming(database: Database, hash: string, payload: unknown): Promise<Message> {
   return await database.write((tx) => {

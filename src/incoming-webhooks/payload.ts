@@ -4,13 +4,14 @@ import { bodyLengthMax } from "../messages/schemas.ts";
 import { isNameable, isStorable, isWithin, trim } from "../input/text.ts";
 import { iconUrlLengthMax, usernameLengthMax } from "./schemas.ts";
 
-/** What a sender wants posted. */
+/** The content of a message from an incoming webhook. */
 export type IncomingPayload = { text: string; username: string | null; iconUrl: string | null };
 
 /**
- * Reads the payload of an incoming webhook (specification part 4, ingest): `text` wins where both it and `body` hold
- * something; an empty `username` or `icon_url` counts as absent; every other field is ignored.
- * @throws DomainError `invalid` with a message for each field that is malformed.
+ * Validates and returns the payload of an incoming webhook (specification part 4, ingest). `text` wins over `body`
+ * unless empty; an empty `username` or `icon_url` counts as absent; other fields are ignored. Lengths are code
+ * points.
+ * @throws DomainError `invalid` with a message for each malformed field.
  */
 export function checkPayload(value: unknown): IncomingPayload {
   if (value instanceof UnreadableBody) throw value.error;
@@ -33,8 +34,8 @@ export function checkPayload(value: unknown): IncomingPayload {
   if (text === "" && body === "" && !errors.has("text") && !errors.has("body")) {
     errors.set("text", ["The text field is required."]);
   }
-  if (!isNameable(username)) errors.set("username", ["The username field must stand on one line."]);
-  if (!isNameable(iconUrl)) errors.set("icon_url", ["The icon_url field must stand on one line."]);
+  if (!isNameable(username)) errors.set("username", ["The username field must be on one line."]);
+  if (!isNameable(iconUrl)) errors.set("icon_url", ["The icon_url field must be on one line."]);
   if (iconUrl !== "" && !/^https?:\/\//i.test(iconUrl)) {
     errors.set("icon_url", ["The icon_url field must start with http:// or https://."]);
   }

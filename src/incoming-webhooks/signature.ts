@@ -1,9 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 
 /**
- * Whether `X-Signature-256` is the HMAC-SHA256 of exactly these bytes under this `whsec_…` secret, the key being the
- * UTF-8 of its whole text. Taken are 64 hex digits in either case, bare or behind `sha256=`; a header that is missing
- * or has any other form is as wrong as one that does not fit. Compared in constant time. Specification part 5 rule 5.
+ * Whether `X-Signature-256` is the HMAC-SHA256 of exactly these bytes, keyed with the UTF-8 text of the whole `whsec_…`
+ * secret. Accepts 64 hex digits in either case, bare or after `sha256=`; a missing header or any other form is false.
+ * Compares in constant time. Specification part 5, rule 5.
  */
 export function isValidSignature(header: string | null, rawBody: Uint8Array, secret: string): boolean {
   // The form is checked first: Buffer.from drops what is not hex, and timingSafeEqual throws on unequal lengths.

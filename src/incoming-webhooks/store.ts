@@ -7,12 +7,15 @@ import { isSignedHash, signedHashOf, signedPrefix } from "./address-hash.ts";
 
 export type IncomingWebhookRow = typeof incomingWebhooks.$inferSelect;
 
-/** Whether the webhook takes signed requests only. It does when its secret is gone, and when only its secret is there. */
+/**
+ * Whether the webhook requires signed requests. Its hash or its secret alone is enough, in case the other was
+ * changed.
+ */
 export function isSigned({ tokenHash, secret }: IncomingWebhookRow): boolean {
   return isSignedHash(tokenHash) || secret !== null;
 }
 
-/** Adds the webhook unless its bot has a live one for the channel; whether it did. */
+/** Adds the webhook unless its bot has a live one for the channel. Returns whether it did. */
 export async function insertIncomingWebhook(tx: Transaction, row: IncomingWebhookRow): Promise<boolean> {
   const added = await tx
     .insert(incomingWebhooks)
@@ -41,12 +44,12 @@ const byTokenHashStatement = prepared((db) =>
     .prepare(),
 );
 
-/** The live webhook of the token with this hash, with its bot and channel; signed or not, which are stored differently. */
+/** Returns the live webhook whose token has this hash, signed or not, with its bot and channel. */
 export function selectLiveWebhook(db: Connection, hash: string) {
   return byTokenHashStatement(db).get({ hash, signedHash: signedHashOf(hash) });
 }
 
-/** The team's live webhooks with their bots and channels, newest first; with `id` that one only. */
+/** Returns the team's live webhooks with their bots and channels, newest first; with `id` only that one. */
 export async function selectIncomingWebhooks(db: Connection, teamId: string, id?: string) {
   return await db
     .select({ webhook: incomingWebhooks, bot: users, channel: channelColumns })
@@ -63,7 +66,7 @@ export async function selectIncomingWebhooks(db: Connection, teamId: string, id?
     .orderBy(desc(incomingWebhooks.createdAt), desc(incomingWebhooks.id));
 }
 
-/** The sealed secret of every live webhook that takes signed requests only; null where somebody has taken it away. */
+/** Returns the sealed secret of every live webhook that requires signatures; null where it was removed. */
 export async function selectWebhookSecrets(
   db: Connection,
 ): Promise<Array<{ id: string; secret: Uint8Array | null }>> {
@@ -82,7 +85,7 @@ export async function updateIncomingWebhook(
   await tx.update(incomingWebhooks).set(change).where(eq(incomingWebhooks.id, id));
 }
 
-/** Revokes every webhook of the bot, or the one for one channel only; the rows as they now are. */
+/** Revokes the live webhooks of the bot, or only the one for the channel. Returns the rows after the change. */
 export async function revokeWebhookRowsOfBot(
   tx: Transaction,
   botId: string,

@@ -18,7 +18,7 @@ import { deleteMember, insertMember, isMember, selectMembers } from "../channels
 const checkMemberInput = checkOf(MemberInput);
 
 /**
- * The channel's active members, ordered by name.
+ * Returns the channel's active members, ordered by name.
  * @throws DomainError `not_found` when the subject neither sees nor manages the channel.
  */
 export async function listMembers(db: Connection, subject: Subject, channelId: string): Promise<User[]> {
@@ -26,16 +26,16 @@ export async function listMembers(db: Connection, subject: Subject, channelId: s
   return await listMembersOf(db, channel);
 }
 
-/** The active members of a channel that the caller may look into, ordered by name. */
+/** Returns the active members of the channel, ordered by name. The caller has checked that they may be seen. */
 export async function listMembersOf(db: Connection, channel: ChannelRow): Promise<User[]> {
   return (await selectMembers(db, channel.id)).sort(byName).map(userResource);
 }
 
 /**
- * Adds a team member to a private channel as the subject: a member of the channel, or a team admin
- * (specification part 4, members).
- * @throws DomainError `not_found`; `forbidden` for another kind of channel, an archived one or another subject;
- *   `invalid` on `user_id` for nobody of the team, somebody deactivated or a member already.
+ * Adds a user of the team to a private channel as the subject, who must be a member of it or a team admin, and
+ * returns the user (specification part 4, members).
+ * @throws DomainError `not_found`; `forbidden` when the channel is not private, is archived, or the subject is
+ *   neither; `invalid` on `user_id` for a user who is not of the team, deactivated, or a member already.
  */
 export async function addMember(
   tx: Transaction,
@@ -54,7 +54,7 @@ export async function addMember(
 }
 
 /**
- * Removes a user from a private channel as the subject, oneself included.
+ * Removes a user, who may be the subject, from a private channel (specification part 4, members).
  * @throws DomainError `not_found`, also when the user is not in the channel; `forbidden` as `addMember`.
  */
 export async function removeMember(
@@ -71,8 +71,9 @@ export async function removeMember(
 }
 
 /**
- * Joins the user to the channel, whatever its visibility, and writes the notice that says so.
- * @throws DomainError `forbidden` for an archived channel or a direct message; `invalid` for a member.
+ * Adds the user to the channel, public or private, posts the notice, emits `channel.member_added` and returns the user.
+ * @throws DomainError `forbidden` for an archived channel or a direct message; `invalid` on `user_id` when the user is
+ *   deactivated or a member already.
  */
 export async function joinChannel(
   tx: Transaction,
@@ -93,8 +94,9 @@ export async function joinChannel(
 }
 
 /**
- * Takes the user out of the channel, whatever its visibility, and writes the notice that says so.
- * @throws DomainError `forbidden` for an archived channel or a direct message; `not_found` for no member.
+ * Removes the user from the channel, public or private, posts the notice and returns the user.
+ * @throws DomainError `forbidden` for an archived channel or a direct message; `not_found` when the user is not a
+ *   member.
  */
 export async function leaveChannel(
   tx: Transaction,
@@ -111,7 +113,7 @@ export async function leaveChannel(
 }
 
 function requireManaging(subject: Subject, { channel, isMember }: SeenChannel): void {
-  if (channel.isDirect) throw forbidden("The members of a direct message do not change.");
+  if (channel.isDirect) throw forbidden("The members of a direct message cannot change.");
   if (channel.visibility === "public")
     throw forbidden("Members are added and removed in private channels only.");
   if (!isMember && !isTeamAdmin(subject))
@@ -120,7 +122,7 @@ function requireManaging(subject: Subject, { channel, isMember }: SeenChannel): 
 }
 
 function requireOpenMembership(channel: ChannelRow): void {
-  if (channel.isDirect) throw forbidden("The members of a direct message do not change.");
+  if (channel.isDirect) throw forbidden("The members of a direct message cannot change.");
   requireUnarchived(channel);
 }
 

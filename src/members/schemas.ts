@@ -4,7 +4,7 @@ import { User } from "../users/schemas.ts";
 
 /** The body of `POST /channels/{channel}/members` (specification part 4). */
 export const MemberInput = Type.Object({
-  user_id: Uuid({ description: "An active user of the team who is not in the channel yet." }),
+  user_id: Uuid({ description: "An active user of the team who is not yet in the channel." }),
 });
 export type MemberInput = Static<typeof MemberInput>;
 

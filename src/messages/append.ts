@@ -6,7 +6,7 @@ import { messageResource } from "./resource.ts";
 import type { Message } from "./schemas.ts";
 import { type Author, insertMessage, type MessageRow } from "./store.ts";
 
-/** What a new message brings along; what it leaves out is empty. */
+/** The content of a new message; fields left out are null or false. */
 export type Draft = Pick<MessageRow, "type" | "body"> &
   Partial<
     Pick<
@@ -21,7 +21,7 @@ export type Draft = Pick<MessageRow, "type" | "body"> &
     >
   >;
 
-/** Puts a message at the end of the channel, at the next position, whoever it comes from. The rules are the caller's. */
+/** Appends a message to the channel, emits `message.created` and returns it. The caller has enforced the rules. */
 export function appendMessage(tx: Transaction, channel: ChannelRow, author: Author, draft: Draft): Message {
   const row: MessageRow = {
     id: Bun.randomUUIDv7(),

@@ -20,7 +20,10 @@ import {
 const checkMessageInput = checkOf(MessageInput);
 const checkEdit = checkOf(MessageEdit);
 
-/** @throws DomainError `not_found` when the subject cannot see the channel or the message is not in it. */
+/**
+ * Returns the message, tombstones and notices included.
+ * @throws DomainError `not_found` when the subject cannot see the channel or the message is not in it.
+ */
 export function getMessage(db: Connection, subject: Subject, channelId: string, messageId: string): Message {
   const { channel } = getSeenChannel(db, subject, channelId);
   const { message, author } = getMessageIn(db, channel.id, messageId);
@@ -28,10 +31,10 @@ export function getMessage(db: Connection, subject: Subject, channelId: string, 
 }
 
 /**
- * Posts a message as the subject. A `client_uuid` that the subject has used in this channel resolves to the message
- * of that time, which stays as it is (specification part 4, messages).
- * @throws DomainError `not_found`; `forbidden` when the subject has not joined or the channel is archived; `invalid`
- *   on a field, `reply_to_id` and `thread_root_id` also for a target that cannot be replied to.
+ * Posts a message as the subject and returns it. A `client_uuid` that the subject already used in this channel
+ * returns the message from that time, unchanged (specification part 4, messages).
+ * @throws DomainError `not_found`; `forbidden` when the subject is not a member or the channel is archived; `invalid`
+ *   on a field, on `reply_to_id` and `thread_root_id` also when the target cannot be replied to.
  */
 export function postMessage(tx: Transaction, subject: Subject, channelId: string, input: unknown): Message {
   const seen = getSeenChannel(tx, subject, channelId);
@@ -77,9 +80,9 @@ export function postMessage(tx: Transaction, subject: Subject, channelId: string
 }
 
 /**
- * Replaces the body of the subject's own message and marks it as edited.
- * @throws DomainError `not_found`, also for a tombstone; `forbidden` for another's message, a system notice, or where
- *   the subject may not write; `invalid` on `body`.
+ * Replaces the body of the subject's own message, marks it as edited and returns it (specification part 4, messages).
+ * @throws DomainError `not_found`, also for a tombstone; `forbidden` for someone else's message, for a system notice,
+ *   and when the subject is not a member or the channel is archived; `invalid` on `body`.
  */
 export async function editMessage(
   tx: Transaction,
@@ -102,7 +105,7 @@ export async function editMessage(
 }
 
 /**
- * Turns the subject's own message into a tombstone; one that is a tombstone already stays one.
+ * Turns the subject's own message into a tombstone. Idempotent (specification part 4, messages).
  * @throws DomainError `not_found`; `forbidden` as `editMessage`.
  */
 export async function deleteMessage(
@@ -121,7 +124,10 @@ export async function deleteMessage(
   emit<MessageEvent>(tx, seen.channel, { type: "message.deleted", data: tombstone });
 }
 
-/** @throws DomainError `not_found` when the channel holds no message of this id. */
+/**
+ * Returns the message of this id with its author.
+ * @throws DomainError `not_found` when the channel has no such message.
+ */
 export function getMessageIn(db: Connection, channelId: string, messageId: string): AuthoredMessage {
   const found = isUuid(messageId) ? selectMessage(db, channelId, messageId.toLowerCase()) : undefined;
   if (!found) throw notFound("message");
@@ -133,7 +139,7 @@ function requireOwn(subject: Subject, { message }: AuthoredMessage): void {
   if (message.authorId !== subject.id) throw forbidden("Only its author may change a message.");
 }
 
-/** What the id points to; `unfit` when it is no live standard message of the channel. */
+/** The message that a reply refers to; `unfit` unless it is a standard message of the channel, not deleted. */
 function findTarget(tx: Transaction, channelId: string, id: string) {
   const found = selectMessage(tx, channelId, id.toLowerCase());
   if (!found || found.message.type !== "standard" || found.message.deletedAt !== null) return "unfit";

@@ -3,7 +3,7 @@ import type { Transaction } from "../database/database.ts";
 import { appendMessage } from "./append.ts";
 import type { Author } from "./store.ts";
 
-/** Writes the system notice that a user has come or gone: authored by that user, without a body. */
+/** Posts the system notice that a user joined or left: authored by that user, with an empty body. */
 export async function addNotice(
   tx: Transaction,
   channel: ChannelRow,

@@ -10,9 +10,9 @@ import { selectMessageRange } from "./store.ts";
 const checkQuery = checkOf(MessagesQuery);
 
 /**
- * One page of the channel's messages, newest first, tombstones and notices included. A page is a range of positions,
- * so each one costs the same. `path` is the address that the links are made from.
- * @throws DomainError `not_found`; `invalid` on `page`.
+ * Returns one page of the channel's messages, newest first, tombstones and notices included. A page is a range of
+ * positions, so every page costs the same. `path` is the base of the page links.
+ * @throws DomainError `not_found` when the subject cannot see the channel; `invalid` on `page`.
  */
 export async function listMessages(
   db: Connection,

@@ -2,7 +2,7 @@ import { timestamp } from "../timestamp.ts";
 import type { Message, ReactionSummary } from "./schemas.ts";
 import type { Author, MessageRow } from "./store.ts";
 
-/** The message as the API and the events show it. */
+/** The message as the API and events show it (specification part 2). */
 export function messageResource(row: MessageRow, author: Author): Message {
   return {
     id: row.id,
@@ -21,7 +21,7 @@ export function messageResource(row: MessageRow, author: Author): Message {
   };
 }
 
-/** The reactions that the row carries, in the order in which each emoji was first used. */
+/** The reaction summary stored in the row, in the order in which each emoji was first used. */
 export function reactionsOf(row: MessageRow): ReactionSummary[] {
   return row.reactions === "[]" ? [] : (JSON.parse(row.reactions) as ReactionSummary[]);
 }

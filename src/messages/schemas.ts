@@ -2,10 +2,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { User } from "../users/schemas.ts";
 import { Nullable, OneOf, PageNumber, Text, Uuid } from "../input/validation.ts";
 
-/** How many messages a page holds (specification part 8). */
+/** Messages per page (specification part 8). */
 export const messagesPerPage = 50;
 
-/** How long the body of a message may be, in code points after trimming. */
+/** Maximum length of a message body, in code points after trimming. */
 export const bodyLengthMax = 8_000;
 
 /** An emoji on a message and how many members used it. */
@@ -18,7 +18,7 @@ export const ReactionSummary = Type.Object(
 );
 export type ReactionSummary = Static<typeof ReactionSummary>;
 
-/** A message as the API and the events show it (specification part 2, decisions on `username` and its neighbours). */
+/** A message as the API and events show it (specification part 2, decisions on `username` and the fields after it). */
 export const Message = Type.Object(
   {
     id: Uuid(),
@@ -26,54 +26,56 @@ export const Message = Type.Object(
     body: Type.String({ description: "Empty in a tombstone and in a system notice." }),
     type: OneOf(["standard", "member_joined", "member_left", "poll"]),
     author: User,
-    reply_to_id: Nullable(Uuid({ description: "The message that this one answers inline." })),
-    thread_root_id: Nullable(Uuid({ description: "The message whose thread this one is in." })),
+    reply_to_id: Nullable(Uuid({ description: "The message that this one replies to inline." })),
+    thread_root_id: Nullable(Uuid({ description: "The root of the thread that this message is in." })),
     reactions: Type.Array(ReactionSummary),
     created_at: Nullable(Type.String({ format: "date-time" })),
-    edited_at: Nullable(Type.String({ format: "date-time", description: "Null until it is edited." })),
-    username: Nullable(Type.String({ description: "The display name that an incoming webhook sent along." })),
-    icon_url: Nullable(Type.String({ description: "The icon that an incoming webhook sent along." })),
+    edited_at: Nullable(
+      Type.String({ format: "date-time", description: "Null until the message is edited." }),
+    ),
+    username: Nullable(Type.String({ description: "The display name from an incoming webhook." })),
+    icon_url: Nullable(Type.String({ description: "The icon URL from an incoming webhook." })),
     sent_to_channel: Type.Boolean({ description: "Whether a thread reply is also shown in the channel." }),
   },
   { $id: "Message" },
 );
 export type Message = Static<typeof Message>;
 
-/** What happened to a message, with the message as it is then (specification part 6). */
+/** An event about a message, with the message as of that moment (specification part 6). */
 export type MessageEvent = { type: "message.created" | "message.updated" | "message.deleted"; data: Message };
 
 const body = Text({
   maxLength: bodyLengthMax,
   minLength: 1,
   isTrimmed: true,
-  description: "Unicode white space around it is dropped; the length counts code points after that.",
+  description: "Surrounding Unicode white space is trimmed first; the length counts code points.",
 });
 
 /** The body of `POST …/messages` (specification part 4). */
 export const MessageInput = Type.Object({
   body,
   client_uuid: Type.Optional(
-    Nullable(
-      Uuid({ description: "Posting the same uuid again answers with the message of the first time." }),
-    ),
+    Nullable(Uuid({ description: "Posting the same uuid again returns the first message." })),
   ),
   reply_to_id: Type.Optional(
     Nullable(
-      Uuid({ description: "A standard message of this channel to answer inline, not a deleted one." }),
+      Uuid({
+        description: "The message to reply to inline: a standard message of this channel, not deleted.",
+      }),
     ),
   ),
   thread_root_id: Type.Optional(
     Nullable(
       Uuid({
         description:
-          "A standard message of this channel to answer in a thread, itself neither deleted nor in a thread.",
+          "The message to reply to in a thread: a standard message of this channel, neither deleted nor in a thread.",
       }),
     ),
   ),
-  // No `default`: a type that is generated from one requires the field.
+  // No `default`: generators make a field with one required.
   sent_to_channel: Type.Optional(
     Type.Boolean({
-      description: "Whether a thread reply is also shown in the channel; left out, it is not.",
+      description: "Whether to show a thread reply in the channel too; false by default.",
     }),
   ),
 });
@@ -85,10 +87,10 @@ export type MessageEdit = Static<typeof MessageEdit>;
 
 /** The query of `GET …/messages`. */
 export const MessagesQuery = Type.Object({
-  page: Type.Optional(PageNumber({ description: "Which page of 50 messages; the newest are on the first." })),
+  page: Type.Optional(PageNumber({ description: "The page of 50 messages; page 1 has the newest." })),
 });
 
-/** Where a page stands in its collection (specification part 2, pagination). */
+/** The position of a page in its collection (specification part 2, pagination). */
 const PageLinks = Type.Object(
   {
     first: Nullable(Type.String()),

@@ -16,16 +16,17 @@ import { isWithin } from "../input/text.ts";
 import { userResource } from "../users/users.ts";
 import { deleteReaction, insertReaction } from "./store.ts";
 
-/** How long the emoji segment of the path may be, in code points after decoding (specification part 8). */
+/** Maximum length of the emoji in the path, in code points after decoding (specification part 8). */
 const emojiLengthMax = 32;
 
-/** How many different emoji one message may have: each is part of every answer that shows the message. */
+/** Maximum number of different emoji on a message: every response with the message contains all of them. */
 export const emojiOfMessageMax = 50;
 
 /**
- * Makes sure that the subject's reaction is on the message; again changes nothing (specification part 4, reactions).
- * @throws DomainError `not_found`; `forbidden` where the subject may not write; `invalid` on `emoji` for what is not
- *   one emoji or an emoji of the team, for one more than a message may have, and for a message that takes no reactions.
+ * Adds the subject's reaction to the message. Idempotent (specification part 4, reactions).
+ * @throws DomainError `not_found`; `forbidden` when the subject is not a member or the channel is archived; `invalid`
+ *   on `emoji` unless it is one Unicode emoji or a custom emoji of the team, beyond the limit of different emoji, and
+ *   for a tombstone or a system notice.
  */
 export async function addReaction(
   tx: Transaction,
@@ -35,14 +36,14 @@ export async function addReaction(
   text: string,
 ): Promise<void> {
   const { channel, message } = getPlace(tx, subject, channelId, messageId);
-  if (message.deletedAt !== null) throw unfit("A deleted message cannot be reacted to.");
-  if (message.type !== "standard") throw unfit("A system notice cannot be reacted to.");
+  if (message.deletedAt !== null) throw unfit("A deleted message does not take reactions.");
+  if (message.type !== "standard") throw unfit("A system notice does not take reactions.");
   if (!isWithin(text, emojiLengthMax))
     throw unfit(`The emoji must not be longer than ${emojiLengthMax} characters.`);
   const emoji = await findEmoji(tx, subject.teamId, text);
   if (emoji === undefined)
     throw unfit("The emoji must be one emoji, or the :name: of an emoji of this workspace.");
-  if (isFullFor(message, emoji)) throw unfit(`A message takes ${emojiOfMessageMax} different emoji at most.`);
+  if (isFullFor(message, emoji)) throw unfit(`A message takes at most ${emojiOfMessageMax} different emoji.`);
 
   const reaction = { messageId: message.id, emoji, userId: subject.id };
   if (!(await insertReaction(tx, reaction, Date.now()))) return;
@@ -54,8 +55,9 @@ export async function addReaction(
 }
 
 /**
- * Makes sure that the subject's reaction is not on the message; one that was never there, or never could be, is fine.
- * @throws DomainError `not_found`; `forbidden` where the subject may not write.
+ * Removes the subject's reaction from the message. Does nothing for a reaction that is not there or for text that is no
+ * emoji (specification part 4, reactions).
+ * @throws DomainError `not_found`; `forbidden` when the subject is not a member or the channel is archived.
  */
 export async function removeReaction(
   tx: Transaction,
@@ -66,7 +68,7 @@ export async function removeReaction(
 ): Promise<void> {
   const { message } = getPlace(tx, subject, channelId, messageId);
   if (message.deletedAt !== null) return;
-  // A shortcode is taken as it is: its emoji may have left the workspace since.
+  // A shortcode is not looked up: its custom emoji may have been removed since.
   const emoji = shortcodeName(text) === undefined ? canonicalEmoji(text) : text;
   if (emoji === undefined) return;
 
@@ -74,7 +76,10 @@ export async function removeReaction(
   await updateReactions(tx, message.id, JSON.stringify(withOneLess(message, emoji)));
 }
 
-/** The message and its channel, which the subject may write in. */
+/**
+ * Returns the message and its channel for a subject who may write there.
+ * @throws DomainError `not_found`; `forbidden`.
+ */
 function getPlace(
   db: Connection,
   subject: Subject,

@@ -4,7 +4,7 @@ import { reactions } from "../database/schema.ts";
 
 type Reaction = { messageId: string; emoji: string; userId: string };
 
-/** Adds the reaction unless it is there; whether it did. */
+/** Adds the reaction, made at `at` in milliseconds since 1970, unless it exists. Returns whether it did. */
 export async function insertReaction(tx: Transaction, reaction: Reaction, at: number): Promise<boolean> {
   const added = await tx
     .insert(reactions)
@@ -14,7 +14,7 @@ export async function insertReaction(tx: Transaction, reaction: Reaction, at: nu
   return added.length > 0;
 }
 
-/** Removes the reaction; whether it was there. */
+/** Removes the reaction. Returns whether it existed. */
 export async function deleteReaction(
   tx: Transaction,
   { messageId, emoji, userId }: Reaction,

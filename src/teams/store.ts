@@ -4,7 +4,7 @@ import { teams } from "../database/schema.ts";
 
 export type TeamRow = typeof teams.$inferSelect;
 
-/** Adds the team unless its slug is taken; whether it did. */
+/** Adds the team unless its slug is taken. Returns whether it did. */
 export async function insertTeam(tx: Transaction, row: TeamRow): Promise<boolean> {
   const added = await tx.insert(teams).values(row).onConflictDoNothing().returning({ id: teams.id });
   return added.length > 0;

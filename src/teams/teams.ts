@@ -10,12 +10,13 @@ import type { UserRow } from "../users/store.ts";
 import { createPerson } from "../accounts/people.ts";
 import { insertTeam, selectTeams, selectTeamsNamed, type TeamRow, updateTeamName } from "./store.ts";
 
-/** A workspace as the command line shows one. */
+/** A team, which the API calls a workspace, as the command line shows one. */
 export type Team = { id: string; name: string; slug: string };
 
 /**
- * Adds a team with its `#general`, and its first owner where one is named, who then is in `#general`.
- * @throws DomainError `invalid` on `name` (taken, or without a letter or digit) or on the owner's name.
+ * Adds a team with its `#general` channel and, if named, its first owner, who becomes a member of it.
+ * @throws DomainError `invalid` on `name`: malformed, taken, or without a letter or digit. The owner's name is reported
+ *   under the same field.
  */
 export async function createTeam(
   tx: Transaction,
@@ -60,14 +61,14 @@ export async function createTeam(
   return { team: teamResource(row), owner, general };
 }
 
-/** Every team of the workspace by slug. */
+/** Returns every team in the data folder, by slug. */
 export async function listTeams(db: Connection): Promise<Team[]> {
   return (await selectTeams(db)).map(teamResource);
 }
 
 /**
- * Renames a team; its slug follows.
- * @throws DomainError `invalid` on `name`.
+ * Renames a team, which changes its slug too, and returns it.
+ * @throws DomainError `invalid` on `name`: malformed, taken, or without a letter or digit.
  */
 export async function renameTeam(
   tx: Transaction,
@@ -92,8 +93,9 @@ export async function renameTeam(
 }
 
 /**
- * The team that is meant by an id, slug or name; without one, the only team there is.
- * @throws DomainError `not_found`; `usage` when there are several and none is named; `conflict` for a shared name.
+ * Returns the team with this id, slug or name; without a reference, the only team.
+ * @throws DomainError `not_found`; `usage` without a reference when there is more than one team; `conflict`, with the
+ *   ids, when several teams have the name.
  */
 export async function getTeamNamed(db: Connection, reference: string | undefined): Promise<Team> {
   return teamResource(
@@ -125,5 +127,5 @@ function slugFor(name: string): string {
 }
 
 function nameTaken(slug: string): DomainError {
-  return invalid({ name: [`There is a team with the slug ${slug} already.`] });
+  return invalid({ name: [`A team with the slug ${slug} already exists.`] });
 }

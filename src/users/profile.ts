@@ -1,7 +1,7 @@
 import type { Connection } from "../database/database.ts";
 import { selectUserByUserName, type UserRow } from "./store.ts";
 
-/** What a company directory knows a person by; a bot has nothing of it. */
+/** What identifies and names a person in a company directory (SCIM); all null for a bot. */
 export type Profile = Pick<
   UserRow,
   "userName" | "externalId" | "displayName" | "givenName" | "familyName" | "formattedName"
@@ -17,9 +17,9 @@ export const noProfile: Profile = {
 };
 
 /**
- * The profile of a person who does not come from a directory, so that one that is connected later finds everybody: by
- * the e-mail address, else by the name, else, where somebody else is found by that, by a random name. Directories
- * refuse to work with people who lack either part of a name, so one that is a single word stands for both.
+ * Returns the profile of a person who does not come from a directory, so that a directory connected later finds them.
+ * `userName` is the e-mail address, or else the name; if that is taken, a random UUID. Directories reject people who
+ * lack a given or a family name, so a single-word name serves as both.
  */
 export async function firstProfile(
   db: Connection,

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { OneOf, Uuid } from "../input/validation.ts";
 
-/** A member of a team as the API shows it (specification part 2). */
+/** A user of a team as the API shows it (specification part 2). */
 export const User = Type.Object(
   {
     id: Uuid(),

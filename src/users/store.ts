@@ -6,7 +6,7 @@ import { actorOf, type Role } from "../subject.ts";
 
 export type UserRow = typeof users.$inferSelect;
 
-/** An e-mail address of a person, as a directory writes them: with a type such as `work`, one of them the primary one. */
+/** An e-mail address of a person, as in SCIM: `type` is a word such as `work`; one address is the primary. */
 export type Email = Pick<typeof userEmails.$inferSelect, "value" | "type" | "isPrimary">;
 
 export async function insertUser(tx: Transaction, row: UserRow): Promise<void> {
@@ -26,13 +26,13 @@ export async function selectUser(db: Connection, teamId: string, id: string): Pr
   return row;
 }
 
-/** The user that the audit log calls by this name, as `actorOf` makes it; undefined for whoever is no user of the team. */
+/** Returns the user that an actor of the audit log names (see `actorOf`); undefined if it names no user of the team. */
 export function selectActor(db: Connection, teamId: string, actor: string): UserRow | undefined {
   const user = byIdStatement(db).get({ teamId, id: actor.slice(actor.indexOf(":") + 1) });
   return user && actorOf(user) === actor ? user : undefined;
 }
 
-/** The active users of the team, or all with `all`, of one type or both. */
+/** Returns the active users of the team, or with `all` deactivated ones too, of one type or both, by name. */
 export async function selectUsers(
   db: Connection,
   teamId: string,
@@ -51,7 +51,7 @@ export async function selectUsers(
     .orderBy(asc(users.name), asc(users.id));
 }
 
-/** Every user of the team whose id or exact name is `reference`. */
+/** Returns every user of the team, deactivated or not, whose id or exact name is `reference`. */
 export async function selectUsersNamed(
   db: Connection,
   teamId: string,
@@ -74,7 +74,7 @@ export async function updateDeactivatedAt(tx: Transaction, id: string, at: numbe
   await tx.update(users).set({ deactivatedAt: at, updatedAt: Date.now() }).where(eq(users.id, id));
 }
 
-/** The person of the team whom a directory finds by this name, in whatever case it is written. */
+/** Returns the person of the team with this SCIM `userName`, ignoring case. */
 export async function selectUserByUserName(
   db: Connection,
   teamId: string,
@@ -87,7 +87,7 @@ export async function selectUserByUserName(
       and(
         eq(users.teamId, teamId),
         eq(users.userName, userName),
-        // To the letter of the index, which holds for no bound value.
+        // Spelled as in the partial index, which SQLite does not use for a bound value.
         sql`${users.type} = 'human'`,
         isNull(users.removedAt),
       ),
@@ -95,7 +95,7 @@ export async function selectUserByUserName(
   return row;
 }
 
-/** Gives the person these addresses, in this order, in the place of those there were. */
+/** Replaces all addresses of the person with these, in this order. */
 export async function replaceEmails(
   tx: Transaction,
   userId: string,
@@ -106,7 +106,7 @@ export async function replaceEmails(
   await tx.insert(userEmails).values(emails.map((email, position) => ({ ...email, userId, position })));
 }
 
-/** An active owner of the team other than the given one, where there is one. */
+/** Returns an active owner of the team other than the given one, if there is one. */
 export async function selectOtherOwner(
   db: Connection,
   teamId: string,

@@ -7,10 +7,10 @@ import { noProfile, type Profile } from "./profile.ts";
 import type { User } from "./schemas.ts";
 import { insertUser, selectUser, selectUsers, selectUsersNamed, type UserRow } from "./store.ts";
 
-/** A person as the command line shows one; the API shows `id`, `name` and `type` only. */
+/** A person as the command line shows one; the API shows only `id`, `name` and `type`. */
 export type Person = User & { role: Role; active: boolean; email: string | null };
 
-/** Adds a bot or a human as given, without a word in the audit log: for those who write their own. */
+/** Adds a bot or a human as given and returns the row. The caller validates it and writes the audit log. */
 export async function addUser(
   tx: Transaction,
   user: Pick<UserRow, "teamId" | "type" | "name" | "role" | "email"> & Partial<Profile>,
@@ -30,9 +30,9 @@ export async function addUser(
 }
 
 /**
- * The one user that a person at the command line means by an id, a name or the slug of a name. Of several with one name
- * those in the `preferred` state are meant, active without a word of it, and with `type` only bots or only people.
- * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
+ * Returns the user that someone at the command line refers to by id, name or slug of the name. With `type`, only bots
+ * or only people count. If several match, those in the `preferred` state win, by default the active ones.
+ * @throws DomainError `not_found`; `conflict`, with the ids, when more than one is left.
  */
 export async function getUserNamed(
   db: Connection,
@@ -58,7 +58,7 @@ export async function getUser(db: Connection, teamId: string, id: string): Promi
   return row;
 }
 
-/** The user as the API shows it. */
+/** The user as the API shows it (specification part 2). */
 export function userResource({ id, name, type }: Pick<UserRow, "id" | "name" | "type">): User {
   return { id, name, type };
 }
@@ -74,8 +74,8 @@ export function personResource(row: UserRow): Person {
 }
 
 /**
- * The user as the one that a request or a command acts as.
- * @throws DomainError `forbidden` for somebody who was deactivated.
+ * Returns the subject that acts as this user.
+ * @throws DomainError `forbidden` when the user is deactivated.
  */
 export function subjectOf({ id, teamId, name, type, role, deactivatedAt }: UserRow): Subject {
   if (deactivatedAt !== null) throw forbidden(`${name} is deactivated.`);

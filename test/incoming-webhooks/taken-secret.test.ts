@@ -58,7 +58,7 @@ describe("a signing secret that is taken out of the database", () => {
       tamper(stage, takeSecret, hook.id);
       expect(await statuses(stage, hook, secret)).toEqual([503, 503]);
       const answer = await stage.send(hook.token, body);
-      expect(answer.json.message).toMatch(/taken out of the database.*rotate-secret/);
+      expect(answer.json.message).toMatch(/missing from the database.*rotate-secret/);
       expect(answer.json.message).toContain(hook.id);
       expect(await stage.messages(channel)).toEqual(before);
       const listed = await listIncomingWebhooks(stage.database.read, stage.team.id);
@@ -80,7 +80,7 @@ describe("a signing secret that is taken out of the database", () => {
     await own.restart();
     const line = await own.server.logLine(({ msg }) => msg === "secrets.unreadable");
     expect(line).toMatchObject({ level: 50, subscriptions: 0, incoming_webhooks: 1 });
-    expect(line.reason).toMatch(/taken out of the database.*rotate-secret/);
+    expect(line.reason).toMatch(/missing from the database.*rotate-secret/);
   });
 });
 
