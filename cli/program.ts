@@ -62,7 +62,7 @@ export function parleyProgram(environment: Environment): Command {
     .usage("NOUN VERB [options]")
     .version(version, "-V, --version", "print the version")
     .option("--data-dir <dir>", "the data folder (default: PARLEY_DATA_DIR or ~/.local/share/parley)")
-    .option("--team <slug>", "the team, if there is more than one; for init, its name")
+    .option("--team <slug>", "the team, required if there are several; for init, its name")
     .option("--json", "print one JSON document")
     .option("--quiet", "print only the result: the data, or the new id or secret")
     .option("--no-color", "disable colours")

@@ -106,14 +106,14 @@ describe("install.sh", () => {
     expect(stdout).toStartWith("Usage: ./install.sh [--prefix DIR]");
   });
 
-  test("refuses an option that it does not know, and a prefix without a folder", async () => {
+  test("rejects an unknown option, and a prefix without a folder", async () => {
     for (const wrong of [["--prefx", folder], ["--prefix"]]) {
       const { status, stderr } = await run([join(project, "install.sh"), ...wrong], process.env);
       expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(wrong[0] ?? "") });
     }
   });
 
-  test("names --prefix as the way out where the folder cannot be made", async () => {
+  test("suggests --prefix when the folder cannot be created", async () => {
     const file = join(folder, "a-file");
     await writeFile(file, "");
     const { status, stderr } = await run([join(project, "install.sh"), "--prefix", file], process.env);
@@ -138,14 +138,14 @@ describe("find-bun.sh", () => {
     return { bun: join(bin, "bun"), ...(await run([join(clone, "scripts/find-bun.sh")], { PATH: bin })) };
   }
 
-  test("takes the Bun on the PATH when it is new enough", async () => {
+  test("uses the Bun on the PATH if it is new enough", async () => {
     for (const version of ["1.4.5", "1.4.6-canary.2", "1.10.0", "2.0.0"]) {
       const { bun, stdout, status } = await findBun(version);
       expect({ version, stdout, status }).toEqual({ version, stdout: `${bun}\n`, status: 0 });
     }
   });
 
-  test("runs nothing that is not the Bun that was published, whatever the registry gives it", async () => {
+  test("runs nothing but the published Bun, whatever the registry returns", async () => {
     const clone = await mkdtemp(join(folder, "clone-"));
     await mkdir(join(clone, "package/bin"), { recursive: true });
     await writeFile(join(clone, "package/bin/bun"), `#!/bin/sh\necho 1.4.5\ntouch '${clone}/ran'\n`);
@@ -199,7 +199,7 @@ describe("find-bun.sh", () => {
 
   const sha512sum = `exec '${Bun.which("openssl") ?? "openssl"}' dgst -sha512 -r "$1"`;
 
-  test("says what is missing where nothing can check what it would fetch, and fetches nothing", async () => {
+  test("fetches nothing if no tool can verify the download, and says what is missing", async () => {
     const clone = await mkdtemp(join(folder, "clone-"));
     const PATH = await bareTools(clone, { curl: `: > '${clone}/asked'` });
     const { stdout, stderr, status } = await run([join(clone, "scripts/find-bun.sh")], { PATH });
@@ -209,7 +209,7 @@ describe("find-bun.sh", () => {
     expect(existsSync(join(clone, "asked"))).toBe(false);
   });
 
-  test("checks what npm brings, too, and with openssl where there is nothing else", async () => {
+  test("verifies npm's download too, with openssl if there is nothing else", async () => {
     const clone = await mkdtemp(join(folder, "clone-"));
     const openssl = `exec '${Bun.which("openssl") ?? "openssl"}' "$@"`;
     const npm = '[ "$1" = pack ] && echo nonsense > oven-bun-any-1.4.5.tgz';
@@ -241,7 +241,7 @@ describe("find-bun.sh", () => {
     { timeout: 180_000 },
   );
 
-  test("passes over an older Bun, and says what to install where none can be fetched", async () => {
+  test("skips an older Bun, and says what to install if none can be fetched", async () => {
     for (const version of ["1.4.4", "0.9.9", "nonsense"]) {
       const { stdout, stderr, status } = await findBun(version);
       expect({ version, stdout, status }).toEqual({ version, stdout: "", status: 1 });

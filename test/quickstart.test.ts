@@ -7,7 +7,7 @@ import { authenticate, createToken, listTokens } from "../src/tokens/tokens.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { actor, openWorkspace } from "./support/workspace.ts";
 
-test("another quickstart leaves no credential of the one before alive, and touches no others of the bot", async () => {
+test("running quickstart again revokes the earlier run's credentials and no others of the bot", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const { database } = workspace;
@@ -44,7 +44,7 @@ test("another quickstart leaves no credential of the one before alive, and touch
   }
 });
 
-test("a quickstart brings its bot back to #general", async () => {
+test("quickstart adds its bot to #general again", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const team = await workspace.team("Acme");

@@ -45,7 +45,7 @@ function changes(client: ApiClient, channel: ChannelRow, messages: string, messa
 }
 
 describe("an archived channel", () => {
-  test("is read-only from the moment that archiving is answered: every change is refused with 403", async () => {
+  test("is read-only as soon as archiving returns: every change is rejected with 403", async () => {
     const { channel, messages, message } = await channelWithMessage();
     const before = await bot.get(messages);
     expect((await bot.post(`/channels/${channel.id}/archive`)).status).toBe(200);
@@ -53,7 +53,7 @@ describe("an archived channel", () => {
     expect((await bot.get(messages)).text).toBe(before.text);
   });
 
-  test("is refused before the body of the request is looked at", async () => {
+  test("is reported before the body of the request is checked", async () => {
     const { channel, messages, message } = await channelWithMessage();
     await stage.workspace.archive(channel);
     expect((await bot.post(messages, "{")).status).toBe(403);
@@ -77,7 +77,7 @@ describe("an archived channel", () => {
     }
   });
 
-  test("can be written to again once it is brought back", async () => {
+  test("can be written to again once it is unarchived", async () => {
     const { channel, messages, message } = await channelWithMessage();
     await stage.workspace.archive(channel);
     await stage.workspace.database.write((tx) =>
@@ -88,7 +88,7 @@ describe("an archived channel", () => {
     expect(statuses).toEqual([201, 200, 204, 204, 201, 204, 204]);
   });
 
-  test("leaves a tombstone as it is, whose author is refused like everybody else", async () => {
+  test("leaves tombstones as they are: their authors are refused like everyone else", async () => {
     const { channel, message } = await channelWithMessage();
     await bot.del(message);
     await stage.workspace.archive(channel);

@@ -34,7 +34,7 @@ async function bodies(): Promise<string[]> {
 }
 
 describe("a message that is sent again with the same client_uuid", () => {
-  test("is answered 201 with the first one, whatever else it says", async () => {
+  test("returns 201 with the first one, whatever else it contains", async () => {
     const client_uuid = crypto.randomUUID();
     const first = await bot.post<MessageData>(messages, { body: "first", client_uuid });
     const again = await bot.post<MessageData>(messages, {
@@ -49,7 +49,7 @@ describe("a message that is sent again with the same client_uuid", () => {
     expect(await bodies()).toEqual(["first"]);
   });
 
-  test("is answered with the first one as it is now: edited, reacted to, deleted", async () => {
+  test("returns the first one as it is now: edited, reacted to, deleted", async () => {
     const input = { body: "first", client_uuid: crypto.randomUUID() };
     const { json } = await bot.post<MessageData>(messages, input);
     const address = `${messages}/${json.data.id}`;
@@ -90,7 +90,7 @@ describe("a message that is sent again with the same client_uuid", () => {
     expect((await bot.post(messages, input)).status).toBe(404);
   });
 
-  test("200 times at once is one message, and all 200 are answered 201 with its id", async () => {
+  test("200 times at once is one message, and all 200 requests return 201 with its id", async () => {
     const client_uuid = crypto.randomUUID();
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, number) =>
@@ -108,7 +108,7 @@ describe("a message that is sent again with the same client_uuid", () => {
   });
 });
 
-test("messages without a client_uuid are messages of their own, however alike", async () => {
+test("messages without a client_uuid are separate messages, however alike", async () => {
   for (let time = 0; time < 3; time++) await bot.post(messages, { body: "same" });
   expect(await bodies()).toEqual(["same", "same", "same"]);
 });

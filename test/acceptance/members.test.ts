@@ -54,7 +54,7 @@ async function newest(channel: ChannelRow): Promise<Message | undefined> {
 }
 
 describe("the members of a channel", () => {
-  test("are shown as users, ordered by name, case and accents put aside", async () => {
+  test("are shown as users, ordered by name, ignoring case and accents", async () => {
     const { cast, workspace } = stage;
     for (const name of ["zoe", "Zack", "ádám", "Adele", "Bot 10", "Bot 9"]) {
       await workspace.join(team, await workspace.person(cast.teamId, name));
@@ -74,7 +74,7 @@ describe("the members of a channel", () => {
     expect(json.data[5]).toEqual({ id: cast.member.id, name: "Max Member", type: "human" });
   });
 
-  test("do not include those who were deactivated", async () => {
+  test("do not include deactivated users", async () => {
     const { workspace } = stage;
     await workspace.join(team, newcomer);
     await workspace.database.write((tx) => deactivate(tx, newcomer, actor));
@@ -173,7 +173,7 @@ describe("removing a member from a private channel", () => {
     expect((await bot.get(`/channels/${team.id}`)).status).toBe(404);
   });
 
-  test("answers 404 for whoever is not in it, also the second time", async () => {
+  test("returns 404 for a user who is not in it, also the second time", async () => {
     expect((await remove(member, team, newcomer)).status).toBe(404);
     expect((await remove(member, team, stage.cast.outsider)).status).toBe(404);
     expect((await remove(member, team, { id: Bun.randomUUIDv7() })).status).toBe(404);

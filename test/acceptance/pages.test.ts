@@ -79,7 +79,7 @@ describe("the messages of a channel, newest first and 50 a page", () => {
     expect([meta.from, meta.to]).toEqual([expected.from, expected.to]);
   });
 
-  test("are none on a page beyond the last", async () => {
+  test("are empty on a page beyond the last", async () => {
     await fill(60);
     for (const number of [3, 1_000_000, 999_999_999_999_999]) {
       const { data, links, meta } = await page(`?page=${number}`);
@@ -139,7 +139,7 @@ describe("the messages of a channel, newest first and 50 a page", () => {
     },
   );
 
-  test("are the first page with parameters that are not known", async () => {
+  test("are the first page with unknown parameters", async () => {
     await fill(2);
     const { data, meta } = await page("?per_page=1&order=asc&cursor=x");
     expect([data.length, meta.per_page, meta.current_page]).toEqual([2, 50, 1]);

@@ -17,7 +17,7 @@ function standingOf({ headers }: Answer<unknown>) {
 }
 
 describe("the rate limit of a token", () => {
-  test("is counted down in every answer, whatever its status, and then is a 429", async () => {
+  test("counts down in every response, whatever its status, and then is a 429", async () => {
     const { cast } = stage;
     const client = await stage.as(cast.bot, "channels:read", "messages:write");
     const before = Math.floor(Date.now() / 1000);

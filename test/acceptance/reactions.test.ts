@@ -58,7 +58,7 @@ describe("reactions", () => {
     expect(await reactions()).toEqual([]);
   });
 
-  test("are removed one's own only", async () => {
+  test("can only be removed by their author", async () => {
     await put(bot, "👍");
     await put(member, "👍");
     expect((await del(member, "👍")).status).toBe(204);
@@ -86,7 +86,7 @@ describe("reactions", () => {
     expect(await reactions()).toEqual([{ emoji: "👏", count: 10 }]);
   });
 
-  test("are of fifty emoji at most on one message, which can be added to and make room for another", async () => {
+  test("are limited to fifty emoji on a message: others can still add to those, and removing one makes room", async () => {
     const emoji = Array.from({ length: 51 }, (_, number) => String.fromCodePoint(0x1f600 + number));
     const last = emoji.pop() ?? "";
     for (const one of emoji) expect((await put(bot, one)).status).toBe(204);

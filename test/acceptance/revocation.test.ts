@@ -97,7 +97,7 @@ describe("a token is refused with the very next request", () => {
     expect(read.json).toEqual(posted.json);
   });
 
-  test("when its time has come, though nobody does anything", async () => {
+  test("when it expires, without any other action", async () => {
     const { workspace, cast, server } = stage;
     const expiresAt = Date.now() + 1_500;
     const { token } = await workspace.database.write((tx) =>

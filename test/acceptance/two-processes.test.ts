@@ -47,7 +47,7 @@ test("the server and another process that write at once lose nothing and take no
   expect(file.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
 });
 
-test("data that a newer parley has used is refused with its reason, and left as it is", async () => {
+test("data that a newer parley has used is rejected with the reason, and left unchanged", async () => {
   using folder = temporaryFolder();
   await openWorkspace(folder.path)[Symbol.asyncDispose]();
   const path = join(folder.path, "parley.db");

@@ -31,7 +31,7 @@ test("a team begins with the creation of its #general in the audit log", async (
   ]);
 });
 
-test("a bot that is deleted takes its tokens and webhooks with it, and the audit log names each", async () => {
+test("deleting a bot revokes its tokens and webhooks, and the audit log names each", async () => {
   const bot = await workspace.bot(team.id, "Build Bot", [team.general]);
   const gone = await workspace.token(bot);
   await workspace.database.write((tx) => revokeToken(tx, team.id, gone.id, "cli:before"));
@@ -57,7 +57,7 @@ test("a bot that is deleted takes its tokens and webhooks with it, and the audit
   ]);
 });
 
-test("a person who is deactivated loses the tokens, and the audit log names each", async () => {
+test("deactivating a person revokes their tokens, and the audit log names each", async () => {
   const person = await workspace.person(team.id, "Grace");
   const token = await workspace.token(person);
   await workspace.database.write((tx) => deactivate(tx, person, "scim"));

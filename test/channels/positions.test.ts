@@ -7,7 +7,7 @@ import { seedCast } from "../support/cast.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
 
-test("messages of one commit stand without a gap, also where some of its calls are undone", async () => {
+test("the messages of one commit leave no gap, even if some of its calls are rolled back", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const cast = await seedCast(workspace);

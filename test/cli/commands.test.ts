@@ -55,13 +55,13 @@ test("teams are created, renamed and listed", async () => {
   ]);
 });
 
-test("where there are several teams, one has to be named", async () => {
+test("with several teams, a command must name one", async () => {
   const { status, message } = await runRefused(folder.path, ["users", "list"]);
   expect(status).toBe(2);
   expect(message).toContain("--team acme or --team research-and-development");
 });
 
-test("people are created with a role, and get another one", async () => {
+test("people are created with a role, which can be changed", async () => {
   const made = await json<Person>(
     "users",
     "create",
@@ -87,7 +87,7 @@ test("people are created with a role, and get another one", async () => {
   expect(await json<Person[]>("users", "list")).toContainEqual({ ...made, role: "admin" });
 });
 
-test("a person is shut out with --yes and let in again, by id", async () => {
+test("a person is deactivated with --yes and reactivated, by id", async () => {
   const sam = await workspace.person(acme.id, "Sam");
   const { token } = await workspace.token(sam);
   expect(await json<Person>("users", "deactivate", "Sam", "--yes")).toMatchObject({
@@ -103,7 +103,7 @@ test("a person is shut out with --yes and let in again, by id", async () => {
   expect(authenticate(workspace.database, token)).toBeUndefined();
 });
 
-test("of two people with one name, the verb means the one that it can change, and never a bot", async () => {
+test("of two people with the same name, a verb picks the one that it can change, and never a bot", async () => {
   const gone = await workspace.person(acme.id, "Radia");
   const bot = await workspace.bot(acme.id, "Radia");
   await json("users", "deactivate", "Radia", "--yes");
@@ -120,14 +120,14 @@ test("of two people with one name, the verb means the one that it can change, an
   expect(await json<User>("bots", "delete", "Radia", "--yes")).toMatchObject({ id: bot.id });
 });
 
-test("a role that the person has already changes nothing", async () => {
+test("setting the role that the person already has changes nothing", async () => {
   const person = await workspace.person(acme.id, "Barbara", "admin");
   const before = await lastChange();
   expect(await json<Person>("users", "set-role", "Barbara", "admin")).toMatchObject({ id: person.id });
   expect(await lastChange()).toEqual(before);
 });
 
-test("a bot is created in the channels that are named, each once, and deleted", async () => {
+test("a bot is created in the given channels, each once, and deleted", async () => {
   const channel = await workspace.channel(acme.owner, "Deploys", "private");
   const named = ["--channel", "general", "#deploys", "--channel", channel.id];
   const bot = await json<User>("bots", "create", "--name", "Build Bot", ...named);
@@ -140,13 +140,13 @@ test("a bot is created in the channels that are named, each once, and deleted", 
   expect(await json<User[]>("channels", "members", "deploys")).not.toContainEqual(bot);
 });
 
-test("a bot that would be in a channel that does not exist is not created", async () => {
+test("a bot is not created if one of its channels does not exist", async () => {
   const { status } = await refused("bots", "create", "--name", "Halfway", "--channel", "general", "nowhere");
   expect(status).toBe(3);
   expect(await json<User[]>("bots", "list")).toEqual([]);
 });
 
-test("a channel is created as one of the team, shown by slug, archived and brought back", async () => {
+test("a channel is created on behalf of a user, shown by slug, archived and unarchived", async () => {
   const create = ["channels", "create", "--name", "#On Call", "--visibility", "private", "--topic", "Who?"];
   const made = await json<Channel>(...create, "--as", acme.owner.name);
   expect(made).toEqual({
@@ -184,7 +184,7 @@ test("members are added to public channels too, and removed", async () => {
   expect(await json<User[]>("channels", "members", "lobby")).toHaveLength(1);
 });
 
-test("two users have one conversation, whoever is named first", async () => {
+test("two users have one conversation, in whichever order they are given", async () => {
   await workspace.person(acme.id, "Ana");
   await workspace.bot(acme.id, "Helper");
   const direct = await json<Channel>("channels", "direct", "Ana", "Helper");
@@ -243,7 +243,7 @@ test("a person's token with every scope, alone on standard output for a script",
   expect([...(grant?.scopes ?? [])]).toEqual([...scopes]);
 });
 
-test("an emoji is added with or without its colons and its picture, and removed", async () => {
+test("an emoji is added with or without its colons and an image, and removed", async () => {
   const image = join(folder.path, "party.gif");
   await Bun.write(image, "GIF89a and so on");
   const party = await json("emoji", "add", ":party:", "--image", image);
@@ -258,14 +258,14 @@ test("an emoji is added with or without its colons and its picture, and removed"
   expect(await json<object[]>("emoji", "list")).toMatchObject([{ name: "ship-it" }]);
 });
 
-test("a picture that is none, or has no end, is refused", async () => {
+test("a file that is no image or never ends is rejected as an image", async () => {
   const text = join(folder.path, "text.png");
   await Bun.write(text, "This is no picture.");
   expect(await refused("emoji", "add", "text", "--image", text)).toMatchObject({ status: 1 });
   expect(await refused("emoji", "add", "zero", "--image", "/dev/zero")).toMatchObject({ status: 1 });
 });
 
-test("the audit log is listed newest first, by action, time and number, without any secret", async () => {
+test("the audit log is listed newest first, filtered by action, age and count, without any secret", async () => {
   const all = await json<AuditEntry[]>("audit", "list", "--limit", "1000");
   expect(all[0]).toEqual({
     id,

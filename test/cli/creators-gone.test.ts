@@ -58,7 +58,7 @@ describe.each(endings)("with its creator, a %s,", (kind) => {
     expect(stdout).toContain(`${user.name} (${gone})`);
   });
 
-  test("a subscription is left on where that is asked for, and named", async () => {
+  test("a subscription stays enabled on request, and the output names it", async () => {
     const user = await stage.creator(kind);
     await using receiver = startReceiver();
     const made = await stage.subscribe(user, receiver, { name: "Deploys" });
@@ -72,7 +72,7 @@ describe.each(endings)("with its creator, a %s,", (kind) => {
     await webhooks.disable(made);
   });
 
-  test("what others made and what was deleted is not touched, and nothing is said where there was nothing", async () => {
+  test("subscriptions of others and deleted ones are not touched, and no line appears if there are none", async () => {
     const user = await stage.creator(kind);
     const other = await stage.creator(kind);
     const url = "http://192.0.2.1/";
@@ -86,7 +86,7 @@ describe.each(endings)("with its creator, a %s,", (kind) => {
   });
 });
 
-test("of many that are disabled a person reads ten names and how many others, and a program all", async () => {
+test("of many disabled subscriptions people see ten names and a count, programs all of them", async () => {
   const user = await stage.creator("bot");
   const client = await stage.as(user);
   for (let nth = 1; nth <= 12; nth++) {
@@ -102,7 +102,7 @@ test("of many that are disabled a person reads ten names and how many others, an
   expect(answer.disabled_webhooks).toHaveLength(12);
 });
 
-test("whoever is back is told which of their subscriptions are still disabled, and how to enable them", async () => {
+test("reactivating a person lists their disabled subscriptions and how to enable them", async () => {
   const user = await stage.creator("member");
   const made = await stage.subscribe(user, { url: "http://192.0.2.1/" }, { name: "Alerts" });
   await run(webhooks.dataDir, [...ending(user), "--yes"]);
@@ -115,7 +115,7 @@ test("whoever is back is told which of their subscriptions are still disabled, a
   expect(answer.disabled_webhooks).toEqual([{ id: made.id, name: "Alerts" }]);
 });
 
-test("where deliveries go by creators, a gone one sees nothing, and the commands say so", async () => {
+test("with WEBHOOKS_VISIBILITY=creator, nothing is sent for a creator who is gone, and the commands say so", async () => {
   await using own = await startCreatorStage();
   const settings = { WEBHOOKS_VISIBILITY: "creator" };
   const { dataDir, team } = own.webhooks;

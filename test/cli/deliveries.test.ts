@@ -84,7 +84,7 @@ test("attempts are listed newest first, all or the failed ones, of all subscript
   await json("webhooks", "delete", "Second", "--yes");
 });
 
-test("an attempt is shown with what was sent, without its signature, and the start of the answer", async () => {
+test("an attempt is shown with its request, without the signature, and the start of the response", async () => {
   const attempt = await deliver(400, `no\r\n\u001b]0;title\u0007${"x".repeat(2000)}`);
   const request = receiver.requests.at(-1);
   const shown = await json<AttemptShown>("deliveries", "show", attempt.id);
@@ -113,7 +113,7 @@ test("an attempt is shown with what was sent, without its signature, and the sta
   expect(stdout).not.toMatch(/[^\P{Cc}\n]/u);
 });
 
-test("a replay sends the same once more and is told from the first attempt, in the log too", async () => {
+test("a replay sends the same request again and is distinguishable from the first attempt, in the log too", async () => {
   const attempt = await deliver(500);
   const first = receiver.requests.at(-1);
   const failing = await run(stage.dataDir, ["deliveries", "replay", attempt.id, "--json"]);
@@ -144,7 +144,7 @@ test("a replay sends the same once more and is told from the first attempt, in t
   });
 });
 
-test("on a terminal the attempt is chosen among the latest", async () => {
+test("on a terminal the attempt is chosen from the latest ones", async () => {
   await deliver(418);
   await using screen = onTerminal(stage.dataDir, ["deliveries", "show"]);
   await screen.shows("Which attempt?");
@@ -156,7 +156,7 @@ test("on a terminal the attempt is chosen among the latest", async () => {
   expect(await screen.ended()).toBe(0);
 });
 
-test("on a terminal new attempts appear until Ctrl-C, which is a good end", async () => {
+test("on a terminal new attempts appear until Ctrl-C, which exits with 0", async () => {
   await using screen = onTerminal(stage.dataDir, ["deliveries", "list", "--follow", "--limit", "1"]);
   await screen.shows("Following. Stop it with Ctrl-C.");
   await screen.shows(":");
@@ -170,7 +170,7 @@ test("on a terminal new attempts appear until Ctrl-C, which is a good end", asyn
   expect(await screen.ended()).toBe(0);
 });
 
-test("following into a pipe ends with SIGTERM, or when nobody reads any more", async () => {
+test("following into a pipe ends on SIGTERM or when the reader closes it", async () => {
   const attempt = await deliver(204);
   const args = ["deliveries", "list", "--follow", "--limit", "1", "--webhook", "Logged"];
   await using following = startServing(stage.dataDir, args);
@@ -190,7 +190,7 @@ test("following into a pipe ends with SIGTERM, or when nobody reads any more", a
   expect(await shell.exited).toBe(0);
 });
 
-test("without a server, a replay is sent all the same, and the log is read", async () => {
+test("without a running server, replaying and reading the log still work", async () => {
   const attempt = await deliver(500);
   await stage.stop();
   receiver.answer = () => new Response(null, { status: 204 });

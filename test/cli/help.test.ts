@@ -27,7 +27,7 @@ function helpOf(command: Command): string {
   return text;
 }
 
-test("the command line has the nouns and verbs that it promises", () => {
+test("the command line has the specified nouns and verbs", () => {
   expect(commands.map(({ path }) => path.join(" "))).toEqual(
     expect.arrayContaining([
       "init",

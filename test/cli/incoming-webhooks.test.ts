@@ -17,7 +17,7 @@ afterAll(async () => {
 const json = <Data>(...args: string[]) => runJson<Data>(stage.dataDir, args);
 const tokenOf = (url: string) => url.split("/").at(-1) ?? "";
 
-test("an address takes messages from its creation to its revocation, and is shown once", async () => {
+test("a URL accepts messages from its creation to its revocation, and is shown once", async () => {
   const channel = await stage.channel("private");
   const bot = await stage.bot(channel);
   const create = ["incoming-webhooks", "create", "--bot", bot.name, "--channel", channel.slug];
@@ -70,7 +70,7 @@ test("an address takes messages from its creation to its revocation, and is show
   expect(JSON.stringify(audit)).not.toContain(rotated.secret ?? "");
 });
 
-test("a signed one takes signed requests alone, from the first on", async () => {
+test("a signed webhook accepts only signed requests, from the first one on", async () => {
   const channel = await stage.channel();
   const bot = await stage.bot(channel);
   const create = ["incoming-webhooks", "create", "--bot", bot.id, "--channel", channel.id, "--signed"];
@@ -83,7 +83,7 @@ test("a signed one takes signed requests alone, from the first on", async () => 
   expect(await runRefused(stage.dataDir, create)).toMatchObject({ status: 1 });
 });
 
-test("on a terminal the bot and one of its channels are asked for, and what is revoked is named", async () => {
+test("on a terminal prompts ask for the bot and one of its channels, and revoking names the webhook", async () => {
   const channel = await stage.channel("private");
   await stage.workspace.bot(stage.team.id, "Asked Bot", [channel]);
   {

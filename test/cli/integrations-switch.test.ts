@@ -7,7 +7,7 @@ import { openWorkspace } from "../support/workspace.ts";
 
 const off = { INTEGRATIONS_ENABLED: "false" };
 
-test("switched off, the integration commands are hidden and refuse, and the others work", async () => {
+test("with integrations disabled, their commands are hidden and fail, and the others work", async () => {
   using folder = temporaryFolder();
   {
     await using workspace = openWorkspace(folder.path);
@@ -34,7 +34,7 @@ test("switched off, the integration commands are hidden and refuse, and the othe
   expect((await run(folder.path, ["users", "list"], off)).status).toBe(0);
 });
 
-test("the switch in parley.toml holds for the command line too", async () => {
+test("the setting in parley.toml applies to the command line too", async () => {
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, "parley.toml"), "integrations_enabled = false\n");
   const { status, stdout } = await run("/nonexistent", [
@@ -48,7 +48,7 @@ test("the switch in parley.toml holds for the command line too", async () => {
   expect(stdout).toContain("INTEGRATIONS_ENABLED is false");
 });
 
-test("help is given even where a setting does not parse", async () => {
+test("help works even when a setting does not parse", async () => {
   const { status, stdout } = await run("/nonexistent", ["--help"], { PARLEY_PORT: "http" });
   expect(status).toBe(0);
   expect(stdout).toContain("tokens");

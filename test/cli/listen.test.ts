@@ -21,7 +21,7 @@ async function deliver(url: string, body: string, signedWith?: string): Promise<
   return (await fetch(url, { method: "POST", body, headers })).status;
 }
 
-test("listen prints what comes, says whether the signature is valid, and ends well with Ctrl-C", async () => {
+test("listen prints each request and whether its signature is valid, and exits with 0 on Ctrl-C", async () => {
   await using screen = onTerminal("/nonexistent", ["listen", "--port", "0", "--secret", secret]);
   await screen.shows("Listening at http://localhost:");
   await screen.shows("Stop it with Ctrl-C.");
@@ -57,7 +57,7 @@ test("listen takes the secret from the environment, where ps does not show it", 
   expect(await screen.ended()).toBe(0);
 });
 
-test("listen asks for the secret on a terminal, and shows nothing of what is typed", async () => {
+test("listen asks for the secret on a terminal without echoing it", async () => {
   await using screen = onTerminal("/nonexistent", ["listen", "--port", "0", "--secret", "-"]);
   await screen.shows("What is the signing secret?");
   screen.type(`${secret}${keys.enter}`);
@@ -70,7 +70,7 @@ test("listen asks for the secret on a terminal, and shows nothing of what is typ
   expect(await screen.ended()).toBe(0);
 });
 
-test("listen reads the secret from what is piped into it, and ends where that is nothing", async () => {
+test("listen reads the secret from a pipe, and fails if that is empty", async () => {
   const listen = ["listen", "--port", "0", "--secret", "-"];
   const piped = async (text: string) => {
     await using listening = startServing("/nonexistent", listen, {}, new Blob([text]));
@@ -87,7 +87,7 @@ test("listen reads the secret from what is piped into it, and ends where that is
   });
 });
 
-test("listen answers with the status that it is told, and without a secret says how to get one", async () => {
+test("listen returns the given status, and without a secret says how to get one", async () => {
   await using screen = onTerminal("/nonexistent", ["listen", "--port", "0", "--status", "503"]);
   await screen.shows("parley webhooks create --name Local");
   await screen.shows("needs the same setting");
@@ -99,7 +99,7 @@ test("listen answers with the status that it is told, and without a secret says 
   expect(await screen.ended()).toBe(0);
 });
 
-test("listen for a program says where it listens in one JSON document, and ends well with SIGTERM", async () => {
+test("listen --json prints its URL in one JSON document, and exits with 0 on SIGTERM", async () => {
   await using listening = startServing("/nonexistent", ["listen", "--port", "0", "--json"]);
   const { data } = JSON.parse(await listening.firstLine()) as { data: { url: string } };
   expect(await deliver(data.url, "{}")).toBe(200);

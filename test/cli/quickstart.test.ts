@@ -27,7 +27,7 @@ async function pasteCommands(screen: Screen): Promise<string[]> {
   return answers;
 }
 
-test("quickstart on an empty folder asks two questions, and the lines that it prints work as they are", async () => {
+test("quickstart on an empty folder asks two questions and prints commands that work as pasted", async () => {
   using folder = temporaryFolder();
   await using screen = onTerminal(join(folder.path, "data"), ["quickstart"], anyPort);
   await screen.shows("What is the team called?");
@@ -52,7 +52,7 @@ test("quickstart on an empty folder asks two questions, and the lines that it pr
   expect(await screen.ended()).toBe(0);
 });
 
-test("quickstart again says that the workspace is there and prints lines that work, with fresh secrets", async () => {
+test("quickstart run again says that the workspace exists and prints working commands with fresh secrets", async () => {
   using folder = temporaryFolder();
   {
     await using workspace = openWorkspace(folder.path);
@@ -96,7 +96,7 @@ test("quickstart without a terminal asks nothing and prints one JSON document be
   expect(await serving.stop()).toEqual({ status: 0, rest: "" });
 });
 
-test("quickstart makes the workspace where an earlier init was refused and left none", async () => {
+test("quickstart creates the workspace where an earlier init failed and left none", async () => {
   using folder = temporaryFolder();
   await runRefused(folder.path, ["init", "--team", "!!!", "--owner", "Ada"]);
   await using serving = startServing(folder.path, ["quickstart", "--json"], anyPort);

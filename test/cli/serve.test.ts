@@ -25,7 +25,7 @@ async function openRequest(url: string, path: string, token: string, body: strin
 }
 
 describe("parley serve", () => {
-  test("says where it listens in one JSON document and logs to standard error alone", async () => {
+  test("prints its URL in one JSON document and logs only to standard error", async () => {
     await using server = await startServer();
     expect(server.url).toMatch(/^http:\/\/localhost:\d+$/);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -33,7 +33,7 @@ describe("parley serve", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test("stops taking connections with SIGTERM, finishes the request under way and ends with 0", async () => {
+  test("stops accepting connections on SIGTERM, finishes the request in flight and exits with 0", async () => {
     await using server = await startServer();
     await using workspace = openWorkspace(server.dataDir);
     const { owner, general } = await workspace.team("Acme");
@@ -56,7 +56,7 @@ describe("parley serve", () => {
     expect(await ended).toBe(0);
   });
 
-  test("ends at once with a second signal, whatever is under way", async () => {
+  test("exits immediately on a second signal, whatever is in flight", async () => {
     await using server = await startServer();
     await using workspace = openWorkspace(server.dataDir);
     const { owner, general } = await workspace.team("Acme");
@@ -77,7 +77,7 @@ describe("parley serve", () => {
     expect(request.received()).toBe("");
   });
 
-  test("refuses a port that is taken, and says what to do", async () => {
+  test("rejects a port that is taken, and says what to do", async () => {
     using other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     using folder = temporaryFolder();
     await openWorkspace(folder.path)[Symbol.asyncDispose]();
@@ -87,7 +87,7 @@ describe("parley serve", () => {
     expect(message).toContain("--port");
   });
 
-  test("refuses the port of another server, with a data folder of its own and on every network too", async () => {
+  test("rejects the port of another server, with a different data folder and on every interface too", async () => {
     await using server = await startServer();
     using folder = temporaryFolder();
     await openWorkspace(folder.path)[Symbol.asyncDispose]();
@@ -100,7 +100,7 @@ describe("parley serve", () => {
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
-  test("takes a port at once that a server has just left with connections open", async () => {
+  test("binds immediately to a port that a server has just left with connections open", async () => {
     using folder = temporaryFolder();
     await openWorkspace(folder.path)[Symbol.asyncDispose]();
     await using server = await startServer();
@@ -125,7 +125,7 @@ describe("parley serve", () => {
     },
   );
 
-  test("ends with 1 and one line when a file of the data folder cannot be used", async () => {
+  test("exits with 1 and one line when a file of the data folder cannot be used", async () => {
     using folder = temporaryFolder();
     await openWorkspace(folder.path)[Symbol.asyncDispose]();
     mkdirSync(join(folder.path, "queue.signal"));
@@ -135,7 +135,7 @@ describe("parley serve", () => {
     expect(stderr).not.toContain("Port");
   });
 
-  test("refuses a folder that another server serves, and keeps its lock from other logins", async () => {
+  test("rejects a folder that another server serves, and keeps its lock from other logins", async () => {
     await using server = await startServer();
     const { status, message } = await runRefused(server.dataDir, ["serve", "--port", "0"]);
     expect(status).toBe(1);
@@ -143,7 +143,7 @@ describe("parley serve", () => {
     expect(statSync(join(server.dataDir, "server.lock")).mode & 0o777).toBe(0o600);
   });
 
-  test("does not take a lock that cannot be used for another server", async () => {
+  test("does not mistake an unusable lock for another server", async () => {
     using folder = temporaryFolder();
     await openWorkspace(folder.path)[Symbol.asyncDispose]();
     writeFileSync(
@@ -155,7 +155,7 @@ describe("parley serve", () => {
     expect(message).not.toContain("Another parley");
   });
 
-  test("leaves no core dump, in which its keys would be, whatever the limits say", async () => {
+  test("leaves no core dump, which would contain its keys, whatever the limits say", async () => {
     await using server = await startServer();
     const limits = readFileSync(`/proc/${server.pid}/limits`, "utf8");
     expect(limits).toMatch(/^Max core file size +0 +0 /m);
@@ -172,7 +172,7 @@ describe("parley serve", () => {
   });
 });
 
-test("what a command changes holds for the server's next request", async () => {
+test("a change by a command applies to the server's next request", async () => {
   await using server = await startServer();
   const { dataDir } = server;
   {

@@ -16,7 +16,7 @@ describe("the server", () => {
     await until("it says so", () => hasStopped(server));
   });
 
-  test("goes on after signals that mean nothing to it", async () => {
+  test("ignores signals that mean nothing to it", async () => {
     await using server = await startServer();
     for (const signal of ["SIGUSR1", "SIGUSR2", "SIGPIPE"] as const) {
       process.kill(server.pid, signal);
@@ -25,7 +25,7 @@ describe("the server", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test("stops cleanly with its terminal, which may say so more than once", async () => {
+  test("stops cleanly with its terminal, which may send SIGHUP more than once", async () => {
     await using stage = await startStage();
     const { token } = await stage.workspace.token(stage.cast.member);
     const body = '{"body": "at the last moment"}';
@@ -42,14 +42,14 @@ describe("the server", () => {
     expect(await ended).toBe(0);
   });
 
-  test("is not stopped by SIGHUP where it was started with nohup", async () => {
+  test("is not stopped by SIGHUP under nohup", async () => {
     await using server = await startServer({ within: ["/bin/sh", "-c", `trap "" HUP; exec "$0" "$@"`] });
     process.kill(server.pid, "SIGHUP");
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     expect(await server.stop()).toBe(0);
   });
 
-  test("waits for a request that is never sent to its end no longer than a second", async () => {
+  test("waits at most a second for a request that is never completed", async () => {
     await using server = await startServer();
     using connection = new RawConnection(server.url);
     connection.write("GET /healthz HTTP/1.1\r\nHost: a\r\nX: ");
@@ -61,7 +61,7 @@ describe("the server", () => {
 });
 
 describe("clients that keep their connections", () => {
-  test("are told to close them before the server stops, and every request that it has read is answered", async () => {
+  test("are told to close them before the server stops, and every request that it has read gets a response", async () => {
     await using stage = await startStage();
     const { token } = await stage.workspace.token(stage.cast.member);
     const path = `/api/v1/channels/${stage.cast.open.id}/messages`;

@@ -49,7 +49,7 @@ async function changesOf(subscription: { id: string }): Promise<Array<Pick<Audit
     .reverse();
 }
 
-test("a subscription is created for channels that are named, shown by name and listed, its secret once", async () => {
+test("a subscription is created for named channels, shown by name and listed, its secret only once", async () => {
   await using receiver = startReceiver();
   const channel = await stage.channel();
   const options = ["--event", "reaction.added", "--channel", channel.slug, "#general"];
@@ -86,7 +86,7 @@ test("a subscription is created for channels that are named, shown by name and l
   expect(new Set(heard)).toEqual(new Set([channel.id, stage.team.general.id]));
 });
 
-test("a ping is signed, prints the answer, is no delivery, and fails with the receiver", async () => {
+test("a ping is signed, prints the response, is no delivery, and fails if the receiver does", async () => {
   await using receiver = startReceiver(() => new Response("pong \u001b[31m", { status: 200 }));
   const made = await create("Pinged", receiver.url);
   const pong = await json<Pong>("webhooks", "ping", "Pinged");
@@ -119,7 +119,7 @@ test("a ping is signed, prints the answer, is no delivery, and fails with the re
   expect((await json<Shown>("webhooks", "show", "Pinged")).deliveries).toEqual([]);
 });
 
-test("a secret is rotated at once, or with an overlap in which both sign, and shown once", async () => {
+test("a secret is rotated immediately, or with an overlap in which both sign, and shown once", async () => {
   await using receiver = startReceiver();
   const made = await create("Rotated", receiver.url);
   const rotate = ["webhooks", "rotate-secret", "Rotated", "--yes"];
@@ -141,7 +141,7 @@ test("a secret is rotated at once, or with an overlap in which both sign, and sh
   );
 });
 
-test("while it is disabled nothing is sent, enabling says what waited and sends it in order, and deleting ends it", async () => {
+test("disabling stops deliveries, enabling reports the pending events and sends them in order, deleting ends it", async () => {
   await using receiver = startReceiver(statuses(500));
   const channel = await stage.channel();
   const made = await create("States", receiver.url, "--channel", channel.id);
@@ -180,7 +180,7 @@ test("while it is disabled nothing is sent, enabling says what waited and sends 
   );
 });
 
-test("enabling tells a person how many events waited and since when, before they are sent", async () => {
+test("enabling tells people how many events are pending and since when, before sending them", async () => {
   await using receiver = startReceiver();
   const channel = await stage.channel();
   const made = await create("Told", receiver.url, "--channel", channel.id);
@@ -196,7 +196,7 @@ test("enabling tells a person how many events waited and since when, before they
   ]);
 });
 
-test("what waited is dropped where that is asked for", async () => {
+test("pending events are dropped on request", async () => {
   await using receiver = startReceiver(statuses(500));
   const channel = await stage.channel();
   const made = await create("Discarding", receiver.url, "--channel", channel.id);
@@ -210,7 +210,7 @@ test("what waited is dropped where that is asked for", async () => {
   expect(stage.queued(made)).toBe(0);
 });
 
-test("on a terminal everything that a subscription needs is asked for", async () => {
+test("on a terminal prompts ask for everything that a subscription needs", async () => {
   await using screen = onTerminal(stage.dataDir, ["webhooks", "create"]);
   await screen.shows("What is it for?");
   screen.type(`Asked${keys.enter}`);
@@ -224,7 +224,7 @@ test("on a terminal everything that a subscription needs is asked for", async ()
   expect(subscription).toMatchObject({ url: "http://192.0.2.1/", events: ["message.updated"] });
 });
 
-test("on a terminal the subscription is chosen, and losing events is asked about by its name", async () => {
+test("on a terminal the subscription is chosen at a prompt, and the confirmation names it", async () => {
   await create("Chosen", "http://192.0.2.1/");
   await using screen = onTerminal(stage.dataDir, ["webhooks", "disable"]);
   await screen.shows("Which subscription?");
@@ -237,7 +237,7 @@ test("on a terminal the subscription is chosen, and losing events is asked about
   expect(await screen.ended()).toBe(0);
 });
 
-test("an address that the rule refuses is refused, and the one who runs the server is told why", async () => {
+test("a URL that the address guard rejects is refused, and the operator is told why", async () => {
   const args = [
     "webhooks",
     "create",

@@ -30,7 +30,7 @@ async function tokens(): Promise<number> {
   return (await listTokens(workspace.database.read, acme.id)).length;
 }
 
-describe("without a terminal a token that may subscribe is made, and it is said what that opens,", () => {
+describe("without a terminal a token that may subscribe is created with a warning about what that opens", () => {
   test.each([
     ["to a bot", ["--bot", "Build Bot", ...subscribing], "Build Bot"],
     ["to a plain member", ["--user", "Max Member", "--all-scopes"], "Max Member"],
@@ -45,7 +45,7 @@ describe("without a terminal a token that may subscribe is made, and it is said 
     expect(stderr).toContain("WEBHOOKS_VISIBILITY=creator narrows that");
   });
 
-  test("and what it opens where deliveries go by creators", async () => {
+  test("and about what it opens with WEBHOOKS_VISIBILITY=creator", async () => {
     const args = create("--bot", "Build Bot", ...subscribing);
     const { stderr } = await run(folder.path, args, { WEBHOOKS_VISIBILITY: "creator" });
     expect(stderr).toContain("the messages of the channels that Build Bot may see are sent");
@@ -74,8 +74,8 @@ describe("without a terminal a token that may subscribe is made, and it is said 
   });
 });
 
-describe("on a terminal it is asked whether that is meant", () => {
-  test("and the token is made after a yes", async () => {
+describe("on a terminal such a token needs a confirmation", () => {
+  test("and is created after a yes", async () => {
     const before = await tokens();
     await using screen = onTerminal(folder.path, create("--bot", bot.id, ...subscribing));
     await screen.shows("the messages of the whole workspace are sent to any URL that Build Bot registers");
@@ -87,7 +87,7 @@ describe("on a terminal it is asked whether that is meant", () => {
     expect(await tokens()).toBe(before + 1);
   });
 
-  test("and none is made after Enter, because no is suggested", async () => {
+  test("and is not created after Enter, because no is the default", async () => {
     const before = await tokens();
     await using screen = onTerminal(folder.path, create("--bot", bot.id, ...subscribing, "--quiet"));
     await screen.shows("Grant webhooks:write");

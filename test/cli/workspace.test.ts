@@ -23,7 +23,7 @@ function filesOf(folder: string): Record<string, string> {
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe("parley init", () => {
-  test("makes the team, its first owner and #general, in which the owner is", async () => {
+  test("creates the team, its first owner and #general with the owner in it", async () => {
     using folder = temporaryFolder();
     const dataDir = join(folder.path, "deep", "data");
     const { team, owner, channel } = await runJson<Made>(dataDir, init);
@@ -49,7 +49,7 @@ describe("parley init", () => {
     ]);
   });
 
-  test("keeps the data from everybody else on the machine", async () => {
+  test("keeps the data from every other user of the machine", async () => {
     using folder = temporaryFolder();
     const dataDir = join(folder.path, "data");
     await runJson(dataDir, init);
@@ -58,7 +58,7 @@ describe("parley init", () => {
     expect(readdirSync(dataDir)).toContain("secret.key");
   });
 
-  test("leaves the mode of a folder that was there alone, and still keeps its own files from others", async () => {
+  test("leaves the mode of an existing folder alone, and still keeps its own files from others", async () => {
     using folder = temporaryFolder();
     chmodSync(folder.path, 0o755);
     await runJson(folder.path, init);
@@ -66,7 +66,7 @@ describe("parley init", () => {
     for (const name of readdirSync(folder.path)) expect(mode(join(folder.path, name)), name).toBe("600");
   });
 
-  test("is refused where there is a workspace already, and changes nothing, whatever is missing", async () => {
+  test("is refused where a workspace exists, and changes nothing, whatever is missing", async () => {
     using folder = temporaryFolder();
     await runJson(folder.path, init);
     // Another key would hide that the right one has to be put back.
@@ -78,7 +78,7 @@ describe("parley init", () => {
     expect(filesOf(folder.path)).toEqual(before);
   });
 
-  test("makes one workspace when several run at once, and tells the others that there is one", async () => {
+  test("creates one workspace when several run at once, and tells the others that it exists", async () => {
     using folder = temporaryFolder();
     const ran = await Promise.all([0, 1, 2].map(() => run(folder.path, init)));
     const refused = ran.filter(({ status }) => status !== 0);
@@ -87,7 +87,7 @@ describe("parley init", () => {
     expect(await runJson<unknown[]>(folder.path, ["teams", "list"])).toHaveLength(1);
   });
 
-  test("can be run again after it was refused for a name, which left no key", async () => {
+  test("can be run again after it rejected a name, which left no key", async () => {
     using folder = temporaryFolder();
     const { status, errors } = await runRefused(folder.path, ["init", "--team", "!!!", "--owner", "Ada"]);
     expect(status).toBe(1);
@@ -96,7 +96,7 @@ describe("parley init", () => {
     await runJson(folder.path, init);
   });
 
-  test("writes who did it to the audit log: the login name, whatever the environment says", async () => {
+  test("records the login name in the audit log, whatever the environment says", async () => {
     using folder = temporaryFolder();
     const planted = join(folder.path, "id");
     writeFileSync(planted, "#!/bin/sh\necho somebody-else\n");
@@ -113,8 +113,8 @@ describe("parley init", () => {
   });
 });
 
-describe("a data folder that cannot be used is refused in one line", () => {
-  test("when it holds no workspace, with what to run", async () => {
+describe("an unusable data folder is rejected in one line", () => {
+  test("when it holds no workspace, with the command to run", async () => {
     using folder = temporaryFolder();
     const nowhere = join(folder.path, "nowhere");
     for (const args of [
@@ -140,7 +140,7 @@ describe("a data folder that cannot be used is refused in one line", () => {
     expect(message).toContain("not a database");
   });
 
-  test("when it is a file, or lies in one", async () => {
+  test("when it is a file or inside one", async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, "file");
     writeFileSync(file, "");
@@ -151,14 +151,14 @@ describe("a data folder that cannot be used is refused in one line", () => {
     }
   });
 
-  test("when nothing says where it is", async () => {
+  test("when neither an option nor the environment says where it is", async () => {
     const { status, stderr } = await run("", ["teams", "list"], { HOME: "" });
     expect(status).toBe(2);
     expect(stderr).toContain("--data-dir DIR");
   });
 });
 
-test("--data-dir beats the environment, before the noun and after the verb", async () => {
+test("--data-dir overrides the environment, before the noun and after the verb", async () => {
   using folder = temporaryFolder();
   const [one, other] = [join(folder.path, "one"), join(folder.path, "other")];
   mkdirSync(other);
@@ -173,7 +173,7 @@ test("--data-dir beats the environment, before the noun and after the verb", asy
   expect(readdirSync(other)).toEqual([]);
 });
 
-test("a command is done all the same where it cannot tell the server of what is to be delivered", async () => {
+test("a command succeeds even if it cannot signal the server about new deliveries", async () => {
   using folder = temporaryFolder();
   await runJson(folder.path, init);
   const url = ["--url", "https://example.com/hook", "--event", "channel.member_added"];

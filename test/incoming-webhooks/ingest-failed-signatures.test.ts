@@ -27,8 +27,8 @@ function begin(token: string): RawConnection {
   return connection;
 }
 
-describe("the limit of posts whose signature fails is not spent by", () => {
-  test("a body that breaks off", async () => {
+describe("the limit on failed signatures is not used up by", () => {
+  test("a truncated body", async () => {
     const hook = await stage.incoming(await stage.channel(), { signed: true });
     for (let nth = 0; nth < limit; nth++) {
       using connection = begin(hook.token);
@@ -53,7 +53,7 @@ describe("the limit of posts whose signature fails is not spent by", () => {
     expect([answer.status, answer.headers.get("x-ratelimit-remaining")]).toEqual([401, String(limit - 1)]);
   });
 
-  test("a webhook that is revoked while the body is on its way: that is 404, also where the limit is used up", async () => {
+  test("a webhook that is revoked while the body arrives: that is 404, even when the limit is used up", async () => {
     const hook = await stage.incoming(await stage.channel(), { signed: true });
     for (let nth = 0; nth < limit; nth++) expect((await stage.send(hook.token, body)).status).toBe(401);
     using connection = begin(hook.token);

@@ -20,7 +20,7 @@ async function newestBody(): Promise<string | undefined> {
   return (await stage.messages(channel))[0]?.body;
 }
 
-describe("JSON is taken under the content type", () => {
+describe("JSON is accepted under the content type", () => {
   test.each([
     "application/json",
     "application/json; charset=utf-8",
@@ -73,7 +73,7 @@ test("Slack's own client posts unmodified", async () => {
 });
 
 describe("a form post", () => {
-  test("is taken with the JSON in its field payload", async () => {
+  test("is accepted with the JSON in its field payload", async () => {
     const payload = JSON.stringify({ text: "a+b = c & d, 100 %, Grüße 👋", username: "GitHub" });
     for (const body of [
       new URLSearchParams({ payload }).toString(),
@@ -88,20 +88,20 @@ describe("a form post", () => {
     }
   });
 
-  test("is taken with a payload that its sender did not encode", async () => {
+  test("is accepted with a payload that its sender did not encode", async () => {
     const body = 'payload={"text":"50 % of Grüße"}';
     expect((await stage.send(hook.token, body, { "content-type": form })).status).toBe(202);
     expect(await newestBody()).toBe("50 % of Grüße");
   });
 
-  test("is taken as multipart too", async () => {
+  test("is accepted as multipart too", async () => {
     const data = new FormData();
     data.set("payload", JSON.stringify({ text: "in parts 👋" }));
     expect((await stage.send(hook.token, data)).status).toBe(202);
     expect(await newestBody()).toBe("in parts 👋");
   });
 
-  test("is checked as JSON is", async () => {
+  test("is validated as JSON is", async () => {
     const body = new URLSearchParams({ payload: JSON.stringify({ text: "x", username: 1 }) }).toString();
     const { status, json } = await stage.send(hook.token, body, { "content-type": form });
     expect(status).toBe(422);
@@ -123,7 +123,7 @@ describe("a form post", () => {
     expect(await newestBody()).toBe(before);
   });
 
-  test("in parts is refused with a payload that is not UTF-8, and taken with other parts that are not", async () => {
+  test("as multipart is rejected if its payload is not UTF-8, but not if only other parts are not", async () => {
     const type = { "content-type": "multipart/form-data; boundary=x" };
     const part = (name: string, ...bytes: number[]) =>
       Buffer.concat([
@@ -184,7 +184,7 @@ test("a body over 1 MiB is refused with 413, and one of just 1 MiB is read", asy
   expect(answer.json.message).toMatch(/\S/);
 });
 
-test("other methods than POST are refused with 405, and tell nothing about the token", async () => {
+test("methods other than POST are rejected with 405, and reveal nothing about the token", async () => {
   for (const token of [hook.token, "unknown"]) {
     for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
       const response = await fetch(`${stage.server.url}/webhooks/incoming/${token}`, { method });

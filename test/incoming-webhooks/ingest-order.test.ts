@@ -21,13 +21,13 @@ afterAll(() => stage[Symbol.asyncDispose]());
 
 const signed = (text: string, secret: string | null) => ({ "x-signature-256": ingestDigest(text, secret) });
 
-describe("the first thing that is wrong answers", () => {
+describe("the first failing check decides the response", () => {
   test("an unknown token is 404, whatever the body and the signature", async () => {
     const token = newSecret("ply_in_");
     for (const text of [body, invalid, "{", ""]) expect((await stage.send(token, text)).status).toBe(404);
   });
 
-  test("too many requests are 429, before the bot and the body are looked at", async () => {
+  test("too many requests are 429, before the bot and the body are checked", async () => {
     for (const isSigned of [false, true]) {
       const channel = await stage.channel();
       const hook = await stage.incoming(channel, { signed: isSigned });
@@ -45,7 +45,7 @@ describe("the first thing that is wrong answers", () => {
     }
   });
 
-  test("too many requests without a valid signature are 429, before the bot and the body are looked at", async () => {
+  test("too many requests without a valid signature are 429, before the bot and the body are checked", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel, { signed: true });
     const statuses = [];
@@ -59,7 +59,7 @@ describe("the first thing that is wrong answers", () => {
     expect(answer.json.message).toMatch(/without a valid signature/);
   });
 
-  test("a wrong signature is 401, before the bot and the body are looked at", async () => {
+  test("a wrong signature is 401, before the bot and the body are checked", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel, { signed: true });
     await stage.workspace.leave(channel, hook.bot);
@@ -98,7 +98,7 @@ describe("the first thing that is wrong answers", () => {
     },
   );
 
-  test("a bot that is not in the channel is 403, before the body is looked at", async () => {
+  test("a bot that is not in the channel is 403, before the body is checked", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel, { signed: true });
     await stage.workspace.leave(channel, hook.bot);
@@ -107,7 +107,7 @@ describe("the first thing that is wrong answers", () => {
     }
   });
 
-  test("an archived channel is 403, before the body is looked at", async () => {
+  test("an archived channel is 403, before the body is checked", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel);
     await stage.workspace.archive(channel);
@@ -115,7 +115,7 @@ describe("the first thing that is wrong answers", () => {
     expect(await stage.messages(channel)).toEqual([]);
   });
 
-  test("a body that cannot be posted is 422 in the end, and what is left is 202", async () => {
+  test("a body that cannot be posted is 422, the last check, and everything else is 202", async () => {
     const hook = await stage.incoming(await stage.channel(), { signed: true });
     expect((await stage.send(hook.token, invalid, signed(invalid, hook.secret))).status).toBe(422);
     const answer = await stage.send(hook.token, body, signed(body, hook.secret));
@@ -127,7 +127,7 @@ describe("the first thing that is wrong answers", () => {
 });
 
 describe("the rate limit of a webhook", () => {
-  test("is its own: neither another webhook of the channel nor the API spends it", async () => {
+  test("is its own: neither another webhook of the channel nor the API uses it up", async () => {
     const channel = await stage.channel();
     const [one, other] = [await stage.incoming(channel), await stage.incoming(channel)];
     const answers = await Promise.all(Array.from({ length: 12 }, () => stage.send(one.token, body)));
@@ -137,7 +137,7 @@ describe("the rate limit of a webhook", () => {
     expect(await stage.messages(channel)).toHaveLength(9);
   });
 
-  test("is spent only by those who can sign, where it asks for signatures", async () => {
+  test("is used up only by signed requests if the webhook requires signatures", async () => {
     await using usual = await startWebhookStage({ INTEGRATIONS_INGEST_RATE_LIMIT: "" });
     const hook = await usual.incoming(await usual.channel(), { signed: true });
     const strangers = await Promise.all(Array.from({ length: 61 }, () => usual.send(hook.token, body)));
@@ -149,7 +149,7 @@ describe("the rate limit of a webhook", () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(2);
   });
 
-  test("is told to each of the two by what is left to them", async () => {
+  test("is reported to signed and unsigned requests by their own count", async () => {
     const hook = await stage.incoming(await stage.channel(), { signed: true });
     const left = async (headers = {}) =>
       (await stage.send(hook.token, body, headers)).headers.get("x-ratelimit-remaining");
@@ -163,7 +163,7 @@ describe("the rate limit of a webhook", () => {
     ]);
   });
 
-  test("is spent by those who cannot sign also with a body that is refused before it can be checked", async () => {
+  test("counts unsigned requests even if their body is rejected before the signature can be checked", async () => {
     const hook = await stage.incoming(await stage.channel(), { signed: true });
     const long = "a".repeat(1024 * 1024 + 1);
     const statuses = [];
@@ -181,7 +181,7 @@ describe("the rate limit of a webhook", () => {
   });
 });
 
-describe("the address works only as long as its bot may post", () => {
+describe("the URL works only as long as its bot may post", () => {
   test("it is 403 while the bot is out of the channel, and works again when it is back", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel);
@@ -199,7 +199,7 @@ describe("the address works only as long as its bot may post", () => {
     expect((await stage.send(hook.token, body)).status).toBe(403);
   });
 
-  test("it is 404 from the moment it is revoked; what it posted stays", async () => {
+  test("it is 404 from the moment it is revoked; its messages stay", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel, { signed: true });
     expect((await stage.send(hook.token, body, signed(body, hook.secret))).status).toBe(202);
@@ -212,7 +212,7 @@ describe("the address works only as long as its bot may post", () => {
     expect((await stage.audit("incoming_webhook.revoked"))[0]?.target).toBe(`incoming_webhook:${hook.id}`);
   });
 
-  test("it is 404 from the moment its bot is deleted; what it posted stays", async () => {
+  test("it is 404 from the moment its bot is deleted; its messages stay", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel);
     expect((await stage.send(hook.token, body)).status).toBe(202);
@@ -222,7 +222,7 @@ describe("the address works only as long as its bot may post", () => {
   });
 });
 
-test("a bot has one address for each channel that it is in, and may have another once that is revoked", async () => {
+test("a bot has one webhook for each of its channels, and can get a new one once that is revoked", async () => {
   const [channel, second, foreign] = [await stage.channel(), await stage.channel(), await stage.channel()];
   const bot = await stage.bot(channel, second);
   const create = (where: ChannelRow) =>
@@ -239,7 +239,7 @@ test("a bot has one address for each channel that it is in, and may have another
   expect((await stage.send(again.token, body)).status).toBe(202);
 });
 
-describe("an address that is not exactly a webhook's is 404", () => {
+describe("a URL that is not exactly a webhook's is 404", () => {
   let token: string;
   beforeAll(async () => {
     token = (await stage.incoming(await stage.channel())).token;
@@ -280,7 +280,7 @@ describe("an address that is not exactly a webhook's is 404", () => {
     expect(JSON.stringify(answer)).not.toContain(token);
   });
 
-  test("and one whose characters are escaped, which means the same, is the webhook's", async () => {
+  test("but an equivalent URL with escaped characters works", async () => {
     const { status } = await stage.send(token.replace("ply_in_", "%70ly%5Fin_"), body);
     expect(status).toBe(202);
   });

@@ -54,7 +54,7 @@ describe("the message that an incoming webhook posts", () => {
     expect(JSON.stringify(message)).not.toContain(hook.id);
   });
 
-  test("keeps its text as it was sent but for the white space around it", async () => {
+  test("keeps its text as sent, except for surrounding white space", async () => {
     expect(await posted({ text: "\n  <!channel> *bold* &amp; <b>\r\n\tend \u3000" })).toMatchObject({
       body: "<!channel> *bold* &amp; <b>\r\n\tend",
     });
@@ -169,7 +169,7 @@ describe("username and icon_url", () => {
     expect(await refusedFields({ text: "hello", [field]: value })).toEqual([field]);
   });
 
-  test("are complained about together, and beside the text", async () => {
+  test("are reported together, and along with the text", async () => {
     const wrong = { username: 1, icon_url: 2 };
     expect(await refusedFields({ text: "hello", ...wrong })).toEqual(["icon_url", "username"]);
     expect(await refusedFields({ text: 3, ...wrong })).toEqual(["icon_url", "text", "username"]);
@@ -193,7 +193,7 @@ describe("username and icon_url", () => {
   });
 });
 
-test("fields of Slack, and any others, are ignored, whatever they hold", async () => {
+test("Slack's fields, and any others, are ignored, whatever they contain", async () => {
   const message = await posted({
     text: "hello",
     icon_emoji: ":ghost:",

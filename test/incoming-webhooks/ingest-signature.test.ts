@@ -33,7 +33,7 @@ async function statusOf(headers: object, sent: string | Uint8Array<ArrayBuffer> 
   return status;
 }
 
-describe("a request to a webhook with a signing secret is taken", () => {
+describe("a request to a webhook with a signing secret is accepted", () => {
   test("with the hex digest of its body as X-Signature-256, bare or behind sha256=, in either case", async () => {
     expect(await statusOf({ "X-Signature-256": digest })).toBe(202);
     expect(await statusOf({ "x-signature-256": `sha256=${digest}` })).toBe(202);
@@ -51,7 +51,7 @@ describe("a request to a webhook with a signing secret is taken", () => {
     if (sent !== body) expect(await statusOf({ ...headers, "x-signature-256": digest }, sent)).toBe(401);
   });
 
-  test("with what openssl computes on the command line, and no more when one byte is flipped", async () => {
+  test("with the digest that openssl computes, and rejected when one byte is flipped", async () => {
     const command = ["openssl", "dgst", "-sha256", "-hmac", hook.secret ?? ""];
     const child = Bun.spawn(command, { stdin: new TextEncoder().encode(body) });
     const computed = (await child.stdout.text()).trim().replace(/^.*= */, "");
@@ -130,7 +130,7 @@ describe("a request to a webhook with a signing secret is refused with 401 when 
   });
 });
 
-test("every wrong signature is answered with the same words, and says which scheme is wanted", async () => {
+test("every wrong signature gets the same message, which names the required scheme", async () => {
   const answers = [
     await stage.send(hook.token, body),
     await stage.send(hook.token, body, { "x-signature-256": "z" }),
@@ -141,14 +141,14 @@ test("every wrong signature is answered with the same words, and says which sche
   for (const { headers } of answers) expect(headers.get("www-authenticate")).toMatch(/^HMAC-SHA256\b/);
 });
 
-test("a webhook without a secret takes unsigned requests, and does not mind a signature", async () => {
+test("a webhook without a secret accepts unsigned requests and ignores a signature", async () => {
   const unsigned = await stage.incoming(channel);
   expect(unsigned).toMatchObject({ signed: false, secret: null });
   expect((await stage.send(unsigned.token, body)).status).toBe(202);
   expect((await stage.send(unsigned.token, body, { "x-signature-256": "nonsense" })).status).toBe(202);
 });
 
-test("a new secret ends the old one at once, and makes an unsigned webhook a signed one", async () => {
+test("a new secret replaces the old one immediately, and makes an unsigned webhook a signed one", async () => {
   for (const signed of [true, false]) {
     const rotated = await stage.incoming(channel, { signed });
     const { vault } = stage;

@@ -58,7 +58,7 @@ describe("the signature of an incoming webhook", () => {
     expect(isValidSignature(hex, body, other)).toBe(false);
   });
 
-  test("covers bytes that are no text", () => {
+  test("covers bytes that are not text", () => {
     const bytes = new Uint8Array([0xff, 0x00, 0xfe]);
     const digest = new Bun.CryptoHasher("sha256", secret).update(bytes).digest("hex");
     expect(isValidSignature(digest, bytes, secret)).toBe(true);

@@ -44,7 +44,7 @@ async function rotate(at: WebhookStage, { id }: Incoming): Promise<string> {
 
 const takeSecret = "UPDATE incoming_webhooks SET secret = NULL WHERE id = ?";
 
-describe("a signing secret that is taken out of the database", () => {
+describe("a signing secret that was removed from the database", () => {
   test.each([
     ["made with one", true],
     ["that got it later", false],
@@ -68,7 +68,7 @@ describe("a signing secret that is taken out of the database", () => {
     },
   );
 
-  test("is said in the log, and again when the server starts", async () => {
+  test("is reported in the log, and again when the server starts", async () => {
     await using own = await startWebhookStage();
     const hook = await own.incoming(await own.channel(), { signed: true });
     tamper(own, takeSecret, hook.id);
@@ -84,7 +84,7 @@ describe("a signing secret that is taken out of the database", () => {
   });
 });
 
-test("no other change of a signed webhook's row takes unsigned requests either", async () => {
+test("no other change of a signed webhook's row opens it to unsigned requests either", async () => {
   const other = await stage.incoming(channel, { signed: true });
   const changes: Array<[string, number]> = [
     ["secret = x''", 503],
@@ -100,7 +100,7 @@ test("no other change of a signed webhook's row takes unsigned requests either",
   }
 });
 
-test("a webhook of a version that kept its token's hash as it was goes on, and asks for signatures for good", async () => {
+test("a webhook of a version that stored the plain hash of its token keeps working and requiring signatures", async () => {
   await using own = await startWebhookStage();
   const ownChannel = await own.channel();
   const [signed, unsigned] = [

@@ -117,7 +117,7 @@ describe.concurrent("a destructive verb without a terminal needs --yes", () => {
   });
 });
 
-describe.concurrent("no such thing exits with 3", () => {
+describe.concurrent("a thing that does not exist exits with 3", () => {
   test.each([
     [["teams", "list", "--data-dir", "/nonexistent"], "no workspace"],
     [["users", "list", "--team", "nobody"], 'no team "nobody"'],
@@ -152,7 +152,7 @@ describe.concurrent("no such thing exits with 3", () => {
   });
 });
 
-describe.concurrent("what is refused exits with 1", () => {
+describe.concurrent("a refused change exits with 1", () => {
   test.each([
     [["teams", "create", "--name", "ACME"], "slug acme"],
     [["users", "create", "--name", ""], "name"],
@@ -195,7 +195,7 @@ describe.concurrent("what is refused exits with 1", () => {
     expect(stderr).toBe('error: PARLEY_PORT is "http"; it takes a whole number from 0 to 65535.\n');
   });
 
-  test("a setting that does not parse by those commands alone that go by it", async () => {
+  test("a setting that does not parse, but only by commands that use it", async () => {
     const broken = { PARLEY_PORT: "http", WEBHOOKS_TIMEOUT: "soon" };
     for (const noun of ["users", "channels", "teams", "audit"]) {
       expect(await run(folder.path, [noun, "list"], broken)).toMatchObject({ status: 0 });
@@ -212,12 +212,12 @@ describe.concurrent("what is refused exits with 1", () => {
   });
 });
 
-test("a refusal for people is on standard error alone", async () => {
+test("an error for people is only on standard error", async () => {
   const { stdout, stderr } = await run(folder.path, ["channels", "show", "nowhere"]);
   expect({ stdout, stderr }).toEqual({ stdout: "", stderr: 'error: There is no channel "nowhere".\n' });
 });
 
-test("none of these refusals has changed anything", async () => {
+test("none of these errors has changed anything", async () => {
   await using workspace = openWorkspace(folder.path);
   expect(changes).toBeGreaterThan(0);
   expect(await changesSoFar(workspace)).toBe(changes);

@@ -47,7 +47,7 @@ test("people get aligned tables, relative times and the next command, which --qu
   expect(await run(folder.path, ["channels", "list", "--quiet"])).toEqual({ status: 0, stdout, stderr: "" });
 });
 
-test("JSON gives a terminal nothing that it would obey or show the other way round, and is the same to a parser", async () => {
+test("JSON contains nothing that a terminal would obey or reverse, and parses to the same value", async () => {
   const hostile = "\u007F\u0085\u009B31m\u061C\u200E\u200F\u2028\u2029\u202A\u202E\u2066\u2069 ü 😀";
   const unfit = /[[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]--\n]/v;
   const { id } = await workspace.database.write((tx) =>
@@ -65,7 +65,7 @@ test("JSON gives a terminal nothing that it would obey or show the other way rou
   expect((JSON.parse(refused.stdout) as { message: string }).message).toContain(hostile);
 });
 
-test("a list that is empty says so on standard error, and is an empty list in JSON", async () => {
+test("an empty list says so on standard error, and is an empty array in JSON", async () => {
   const quiet = await workspace.team("Quiet");
   const { stdout, stderr } = await run(folder.path, ["bots", "list", "--team", "quiet"]);
   expect(stdout).toBe("");
@@ -73,7 +73,7 @@ test("a list that is empty says so on standard error, and is an empty list in JS
   expect(await runJson<unknown>(folder.path, ["bots", "list", "--team", quiet.id])).toEqual([]);
 });
 
-test("a reader that has seen enough is no failure, and a full disk is one", async () => {
+test("a reader that closes the pipe is no failure, a full disk is one", async () => {
   const shell = async (line: string) => {
     const child = Bun.spawn(["bash", "-o", "pipefail", "-c", line, parley], {
       stdout: "pipe",

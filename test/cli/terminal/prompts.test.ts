@@ -24,8 +24,8 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-describe("on a terminal a missing answer is asked for", () => {
-  test("the names of a new workspace, the login name being suggested for the owner", async () => {
+describe("on a terminal a prompt asks for a missing answer", () => {
+  test("the names of a new workspace, with the login name suggested for the owner", async () => {
     using empty = temporaryFolder();
     const dataDir = join(empty.path, "data");
     await using screen = onTerminal(dataDir, ["init"]);
@@ -53,7 +53,7 @@ describe("on a terminal a missing answer is asked for", () => {
     expect(await screen.ended()).toBe(0);
   });
 
-  test("a channel out of those that there are, found by typing", async () => {
+  test("one of the existing channels, found by typing", async () => {
     await workspace.channel(acme.owner, "deploys", "private");
     await using screen = onTerminal(folder.path, ["channels", "show"]);
     await screen.shows("#deploys");
@@ -65,7 +65,7 @@ describe("on a terminal a missing answer is asked for", () => {
     expect(await screen.ended()).toBe(0);
   });
 
-  test("until there is one that was found", async () => {
+  test("until one is found", async () => {
     await using screen = onTerminal(folder.path, ["channels", "show"]);
     await screen.shows("Which channel?");
     screen.type("nowhere");
@@ -89,7 +89,7 @@ describe("on a terminal a missing answer is asked for", () => {
     expect(await screen.ended()).toBe(0);
   });
 
-  test("whom a token acts as and what it may do: nothing is granted unasked", async () => {
+  test("who a token acts as and what it may do: nothing is granted by default", async () => {
     const bot = await workspace.bot(acme.id, "Build Bot");
     await using screen = onTerminal(folder.path, ["tokens", "create", "--bot", bot.id]);
     await screen.shows("What may it do?");
@@ -100,7 +100,7 @@ describe("on a terminal a missing answer is asked for", () => {
     expect(token).toMatchObject({ user: { id: bot.id }, scopes: ["channels:write"] });
   });
 
-  test("the team, where there are several", async () => {
+  test("the team, if there are several", async () => {
     using two = temporaryFolder();
     {
       await using teams = openWorkspace(two.path);
@@ -116,7 +116,7 @@ describe("on a terminal a missing answer is asked for", () => {
 });
 
 describe("on a terminal a destructive verb asks first", () => {
-  test("and does it after a yes", async () => {
+  test("and acts after a yes", async () => {
     await workspace.bot(acme.id, "Old Bot");
     await using screen = onTerminal(folder.path, ["bots", "delete", "Old Bot"]);
     await screen.shows("Delete the bot Old Bot and revoke all its tokens?");
@@ -152,7 +152,7 @@ describe("on a terminal a destructive verb asks first", () => {
   });
 });
 
-test("leaving a question open makes nothing", async () => {
+test("leaving a question unanswered creates nothing", async () => {
   using empty = temporaryFolder();
   await using screen = onTerminal(join(empty.path, "data"), ["init"]);
   await screen.shows("What is the team called?");
@@ -161,7 +161,7 @@ test("leaving a question open makes nothing", async () => {
   expect(readdirSync(empty.path)).toEqual([]);
 });
 
-test("with --json nothing is asked, on a terminal neither", async () => {
+test("with --json there are no prompts, even on a terminal", async () => {
   await using screen = onTerminal(folder.path, ["users", "create", "--json"]);
   expect(await screen.ended()).toBe(2);
   expect(screen.text).toBe('{"message":"What is the person called? --name NAME is missing."}\n');
@@ -193,7 +193,7 @@ describe("colours", () => {
     expect(failing.raw).toContain("error: ");
   });
 
-  test("are not there in a question with --no-color", async () => {
+  test("are not in a prompt with --no-color", async () => {
     await using screen = onTerminal(folder.path, ["users", "create", "--no-color"]);
     await screen.shows("What is the person called?");
     screen.type(keys.interrupt);

@@ -21,6 +21,6 @@ test.each([
   expect(relativeTime(new Date(now + distance).toISOString(), now)).toBe(words);
 });
 
-test("no time at all is never", () => {
+test("null is never", () => {
   expect(relativeTime(null, now)).toBe("never");
 });

@@ -13,14 +13,14 @@ function tableOf(rows: Row[], width = Number.POSITIVE_INFINITY): string[] {
   return table(rows, columns, { width, styleTitle: (title) => title }).split("\n");
 }
 
-test("columns are aligned by the width that characters have on the screen", () => {
+test("columns are aligned by the display width of characters", () => {
   const rows = ["ascii", "日本語", "👩‍👩‍👧", "é"].map((name) => ({ name, topic: "x" }));
   for (const line of tableOf(rows).slice(1)) {
     expect(Bun.stringWidth(line.slice(0, line.lastIndexOf("x")))).toBe(8);
   }
 });
 
-test("a line has nothing after its last word", () => {
+test("a line has no trailing spaces", () => {
   expect(tableOf([{ name: "a", topic: "" }])[1]).toBe("a");
 });
 
@@ -35,7 +35,7 @@ test.each(["a".repeat(100), "日本語".repeat(20), `${"a".repeat(27)}日本語`
   },
 );
 
-test("what could move the cursor, change colours or turn the reading direction is spelled out", () => {
+test("characters that could move the cursor, change colours or reverse text are escaped", () => {
   expect(printable("a\u001b[31mb\n\tc\u009b\u202Ed\u2028")).toBe(
     "a\\u{1b}[31mb\\n\\tc\\u{9b}\\u{202e}d\\u{2028}",
   );
@@ -49,7 +49,7 @@ test("characters of every language, and emoji of several parts, are shown as the
   for (const text of ["日本語", "עברית", "👩‍👩‍👧", "e\u0301", "🏳️‍🌈"]) expect(printable(text)).toBe(text);
 });
 
-test("the values of pairs stand under one another", () => {
+test("the values of pairs are aligned", () => {
   expect(
     pairs([
       ["name", "#general"],
