@@ -43,7 +43,7 @@ export function parleyProgram(environment: Environment): Command {
     .configureOutput({ outputError: () => {} })
     .configureHelp({
       showGlobalOptions: true,
-      // Beside a list of subcommands, the global options would bury it.
+      // Next to a list of subcommands, the global options would bury it.
       visibleGlobalOptions: (command) =>
         command.commands.length > 0
           ? []
@@ -51,10 +51,10 @@ export function parleyProgram(environment: Environment): Command {
       visibleCommands: (command) =>
         new Help()
           .visibleCommands(command)
-          .filter((child) => command !== program || isShown(invocation, child)),
+          .filter((child) => command !== program || isListed(invocation, child)),
     })
     .hook("preAction", (_, command) => {
-      if (isThere(invocation, nounOf(command))) return;
+      if (isEnabled(invocation, nounOf(command))) return;
       throw forbidden("The integrations platform is disabled: INTEGRATIONS_ENABLED is false.");
     });
   program
@@ -89,15 +89,15 @@ export function parleyProgram(environment: Environment): Command {
 }
 
 /** Help works even when a setting does not parse; it then lists everything. */
-function isShown(invocation: Invocation, command: Command): boolean {
+function isListed(invocation: Invocation, command: Command): boolean {
   try {
-    return isThere(invocation, command);
+    return isEnabled(invocation, command);
   } catch {
     return true;
   }
 }
 
-function isThere(invocation: Invocation, command: Command): boolean {
+function isEnabled(invocation: Invocation, command: Command): boolean {
   return !integrationCommands.has(command.name()) || invocation.config().integrationsEnabled;
 }
 

@@ -76,6 +76,7 @@ export async function selectChannelBySlug(
   return row;
 }
 
+/** Returns every channel of the team, direct messages included, in no particular order. */
 export async function selectChannels(db: Connection, teamId: string): Promise<ChannelRow[]> {
   return await db.select(channelColumns).from(channels).where(eq(channels.teamId, teamId));
 }

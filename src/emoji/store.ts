@@ -35,6 +35,7 @@ export async function hasEmoji(db: Connection, teamId: string, name: string): Pr
   return rows.length > 0;
 }
 
+/** Returns the custom emoji of the team, by name, without their images. */
 export async function selectEmoji(
   db: Connection,
   teamId: string,

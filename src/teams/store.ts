@@ -10,10 +10,12 @@ export async function insertTeam(tx: Transaction, row: TeamRow): Promise<boolean
   return added.length > 0;
 }
 
+/** Returns every team, by slug. */
 export async function selectTeams(db: Connection): Promise<TeamRow[]> {
   return await db.select().from(teams).orderBy(asc(teams.slug));
 }
 
+/** Returns every team with this id, slug or exact name. */
 export async function selectTeamsNamed(db: Connection, reference: string): Promise<TeamRow[]> {
   return await db
     .select()

@@ -70,6 +70,7 @@ export async function updateRole(tx: Transaction, id: string, role: Role): Promi
   await tx.update(users).set({ role, updatedAt: Date.now() }).where(eq(users.id, id));
 }
 
+/** Deactivates the user as of `at`, in milliseconds since 1970, or reactivates it with null. */
 export async function updateDeactivatedAt(tx: Transaction, id: string, at: number | null): Promise<void> {
   await tx.update(users).set({ deactivatedAt: at, updatedAt: Date.now() }).where(eq(users.id, id));
 }
