@@ -5,6 +5,7 @@ import {
   verifyStandardSignature,
 } from "../../src/deliveries/signature.ts";
 import { DomainError } from "../../src/errors.ts";
+import { hasCode } from "../../src/system/error-code.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { stopSignal } from "../invocation/stop-signal.ts";
@@ -70,7 +71,7 @@ function serve(invocation: Invocation, options: ListenOptions): Bun.Server<undef
       fetch: async (request) => await receive(invocation, options, request),
     });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+    if (!hasCode(error, "EADDRINUSE")) throw error;
     throw new DomainError(
       "conflict",
       `Port ${options.port} is taken. Choose another with --port N; 0 picks any free port.`,

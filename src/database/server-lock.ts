@@ -2,6 +2,7 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
+import { hasCode } from "../system/error-code.ts";
 import { lockDescriptor } from "../system/libc.ts";
 import { touchFile } from "../system/on-disk.ts";
 
@@ -38,9 +39,8 @@ export function holdServerLock(dataDir: string, waitMs = 0): ServerLock {
     file.run(`PRAGMA busy_timeout = ${waitMs}`);
     file.run("BEGIN EXCLUSIVE");
   } catch (error) {
-    if (!(error instanceof Error && "code" in error)) throw error;
-    if (error.code === "SQLITE_BUSY") throw isServed(dataDir);
-    if (error.code !== "SQLITE_NOTADB") throw error;
+    if (hasCode(error, "SQLITE_BUSY")) throw isServed(dataDir);
+    if (!hasCode(error, "SQLITE_NOTADB")) throw error;
     throw new DomainError(
       "invalid",
       `${path} is not the lock of parley. Nothing is kept in it: remove it, and start again.`,

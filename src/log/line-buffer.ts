@@ -1,6 +1,7 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { printableJson } from "../input/json.ts";
+import { hasCode } from "../system/error-code.ts";
 import { isReadyForWriting } from "../system/libc.ts";
 
 /** How much is gathered at most, in UTF-16 units, before it is written without waiting for the end of the turn. */
@@ -114,7 +115,7 @@ export class LineBuffer {
       return true;
     } catch (error) {
       // A pipe whose reader is gone, a full disk: serving goes on, and it is tried again with later lines.
-      if (!isFull(error)) this.#giveUp();
+      if (!hasCode(error, "EAGAIN")) this.#giveUp();
       return false;
     }
   }
@@ -155,8 +156,4 @@ function lineOfGap(lines: number): string {
 
 function countLines(text: string): number {
   return text.split("\n").length - 1;
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EAGAIN";
 }

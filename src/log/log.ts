@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from "pino";
+import { errorCode } from "../system/error-code.ts";
 import { LineBuffer } from "./line-buffer.ts";
 import { RepeatedFailures } from "./repeated-failures.ts";
 
@@ -40,7 +41,7 @@ export function createLog(level: string, destination: DestinationStream = standa
 /** What tells one failure from another that is logged with the same message. */
 function codeOf({ err, status }: { err?: unknown; status?: unknown }): string {
   if (!(err instanceof Error)) return err === undefined ? String(status) : typeof err;
-  return "code" in err ? String(err.code) : err.name;
+  return errorCode(err) ?? err.name;
 }
 
 type ErrorFields = { type?: string; code?: unknown; message: string; stack?: string; cause?: ErrorFields };

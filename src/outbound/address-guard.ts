@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { isWithin } from "../input/text.ts";
+import { hasCode } from "../system/error-code.ts";
 import { ownAddressesOfLate } from "./own-addresses.ts";
 import { Resolver } from "./resolver.ts";
 import { specialBlockOf } from "./special-addresses.ts";
@@ -169,7 +170,7 @@ async function resolveWithin(
     const answers = await Promise.race([resolve(host), timeout]);
     return answers.length === 0 ? "host name has no address" : answers;
   } catch (error) {
-    const isUnknown = error instanceof Error && "code" in error && error.code === "DNS_ENOTFOUND";
+    const isUnknown = hasCode(error, "DNS_ENOTFOUND");
     return isUnknown ? "host name not found" : "name resolution failed";
   } finally {
     clearTimeout(timer);

@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { errorCode } from "../system/error-code.ts";
 import { type Connection, type Destination, KeptConnections } from "./connections.ts";
 
 /** What is read of an answer's body at most, and what is kept of it. Decisions section 6. */
@@ -219,7 +220,7 @@ async function cancel(reader: BodyReader | undefined): Promise<void> {
 type BodyReader = { read(): Promise<{ done: boolean; value?: Uint8Array }>; cancel(): Promise<void> };
 
 function codeOf(failure: unknown): string {
-  return failure instanceof Error && "code" in failure ? String(failure.code) : "";
+  return errorCode(failure) ?? "";
 }
 
 export const noDescriptor = "no file descriptor was left on this server";

@@ -2,6 +2,7 @@ import { SQLiteError } from "bun:sqlite";
 import { accessSync, constants, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
+import { errorCode } from "./error-code.ts";
 import { linkRefused } from "./trusted-files.ts";
 
 /** What SQLite takes at once when it opens a database, in bytes: the index of its log. */
@@ -9,9 +10,10 @@ const takenAtOnce = 32_768;
 
 /** The refusal that stands for the system's or SQLite's error about the data folder; any other error as it is. */
 export function explainDataError(error: unknown, dataDir: string): unknown {
-  if (!(error instanceof Error && "code" in error)) return error;
+  const code = errorCode(error);
+  if (!(error instanceof Error) || code === undefined) return error;
   const path = "path" in error && typeof error.path === "string" ? error.path : dataDir;
-  return explainSystemError(String(error.code), path, dataDir) ?? explainSqliteError(error, dataDir);
+  return explainSystemError(code, path, dataDir) ?? explainSqliteError(error, dataDir);
 }
 
 /** The refusal that stands for SQLite's error about the workspace in the folder; any other error as it is. */
@@ -87,7 +89,7 @@ function whyNotWritable(dataDir: string): string | undefined {
     const { bavail, bsize } = statfsSync(dataDir);
     return bavail * bsize < takenAtOnce ? "ENOSPC" : undefined;
   } catch (error) {
-    return error instanceof Error && "code" in error ? String(error.code) : undefined;
+    return errorCode(error);
   }
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
+import { hasCode } from "./error-code.ts";
 
 /** Enough for the deliveries to receivers that answer quickly, and for a few files and look-ups of names beside them. */
 const keptBackMax = 256;
@@ -51,11 +52,7 @@ export class DescriptorReserve {
       return true;
     } catch (error) {
       // For want of the file, and not of a descriptor, nothing can be held and nothing be said of what is free.
-      return !(
-        error instanceof Error &&
-        "code" in error &&
-        (error.code === "EMFILE" || error.code === "ENFILE")
-      );
+      return !hasCode(error, "EMFILE", "ENFILE");
     }
   }
 

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { hasCode } from "./error-code.ts";
 
 /**
  * Writes a file of this process's own making, for its owner alone (mode 0600): under another name first, so that it is
@@ -70,9 +71,7 @@ export function flush(path: string): void {
     fsyncSync(opened);
   } catch (error) {
     // A mount that keeps nothing, or that nobody may write to: what is there got there in another way.
-    if (!(error instanceof Error && "code" in error && (error.code === "EINVAL" || error.code === "EROFS"))) {
-      throw error;
-    }
+    if (!hasCode(error, "EINVAL", "EROFS")) throw error;
   } finally {
     closeSync(opened);
   }
