@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "./errors.ts";
 import { parseKey } from "./input/key.ts";
+import { parseWholeNumber } from "./input/whole-number.ts";
 
 /** How a setting is read from text; undefined for what it does not take. */
 type Setting<Value> = {
@@ -208,10 +209,7 @@ function parseTruth(text: string): boolean | undefined {
 function wholeNumber(least: number, most: number) {
   return {
     takes: `a whole number from ${least} to ${most}`,
-    parse: (text: string): number | undefined => {
-      const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      return value >= least && value <= most ? value : undefined;
-    },
+    parse: (text: string) => parseWholeNumber(text, least, most),
   };
 }
 
