@@ -1,24 +1,24 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 
 /**
- * The version of everything that may be cached, as one connection sees it: triggers change it with every change of what
- * seldom changes (`migrations/0004_workspace_stamp.sql`). Read once, until `forget`.
+ * The version of all cacheable data, as one connection sees it. Triggers change it whenever rarely changing data
+ * changes (`migrations/0004_workspace_stamp.sql`). `now` reads it once and reuses it until `forget`.
  */
 export type CacheVersion = { now: () => string; forget: () => void };
 
-/** The version for a connection that writes, which is told when to forget it. */
+/** The version for the writing connection, whose owner calls `forget` whenever it may have changed. */
 export function cacheVersionOf(file: SqliteFile): CacheVersion {
   const query = file.query<{ stamp: string }, []>("SELECT stamp FROM workspace_stamp WHERE id = 1");
-  let known: string | undefined;
+  let current: string | undefined;
   return {
-    now: () => (known ??= query.get()?.stamp ?? ""),
-    forget: () => void (known = undefined),
+    now: () => (current ??= query.get()?.stamp ?? ""),
+    forget: () => void (current = undefined),
   };
 }
 
 /**
- * The version for a connection that reads, read once in each turn of the event loop. Whatever arrives is handled in a
- * later turn than the one in which it was sent, so a request always finds what was committed before it.
+ * The version for a reading connection, read once per turn of the event loop. A request is handled in a later turn
+ * than the one in which it was sent, so it always sees what was committed before it.
  */
 export function cacheVersionOncePerTurn(file: SqliteFile): CacheVersion {
   const { now, forget } = cacheVersionOf(file);

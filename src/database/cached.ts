@@ -1,49 +1,50 @@
 import type { Connection } from "./database.ts";
 
-/** So many answers to one question are kept; before one more all are dropped, which costs as many look-ups. */
-const answersMax = 4_096;
+/** The maximum number of cached values per function. When it is reached, all are dropped and looked up again. */
+const valuesMax = 4_096;
 
-/** The answers by the parts of their keys, one level for each part: a key in one piece would be made for each look. */
-type Answers = Map<string, unknown>;
+/** Values nested by key part, one level per part: a joined key would have to be built for each look-up. */
+type Level = Map<string, unknown>;
 
 /**
- * Asks the database once and answers from memory until the cache version changes, whichever process changed it and, inside
- * a write, also by that write: cached answers are valid for one version. What is asked may depend only on what the version
- * covers (`migrations/0004_workspace_stamp.sql`). The answer is shared, so nobody may alter it. Undefined is not kept.
+ * Caches what `read` returns until the cache version changes, no matter which process changed it; inside a write,
+ * changes by that write count too. Cached values are valid for one version, so `read` may depend only on data that the
+ * version covers (`migrations/0004_workspace_stamp.sql`). Values are shared: callers must not modify them. Undefined
+ * is not cached.
  */
-export function cached<Key extends string[], Answer>(
-  ask: (db: Connection, ...key: Key) => Answer,
-): (db: Connection, ...key: Key) => Answer {
-  const memories = new WeakMap<Connection, { version: string; answers: Answers; count: number }>();
+export function cached<Key extends string[], Value>(
+  read: (db: Connection, ...key: Key) => Value,
+): (db: Connection, ...key: Key) => Value {
+  const caches = new WeakMap<Connection, { version: string; root: Level; count: number }>();
 
   return (db, ...key) => {
     const version = db.cacheVersion.now();
-    let memory = memories.get(db);
-    if (memory?.version !== version) {
-      memory = { version, answers: new Map(), count: 0 };
-      memories.set(db, memory);
+    let cache = caches.get(db);
+    if (cache?.version !== version) {
+      cache = { version, root: new Map(), count: 0 };
+      caches.set(db, cache);
     }
-    const { answers } = memory;
-    let known: unknown = answers;
-    for (const part of key) known = (known as Answers | undefined)?.get(part);
-    if (known !== undefined) return known as Answer;
-    const answer = ask(db, ...key);
-    if (answer !== undefined) keepAnswer(memory, key, answer);
-    return answer;
+    const { root } = cache;
+    let found: unknown = root;
+    for (const part of key) found = (found as Level | undefined)?.get(part);
+    if (found !== undefined) return found as Value;
+    const value = read(db, ...key);
+    if (value !== undefined) keep(cache, key, value);
+    return value;
   };
 }
 
-function keepAnswer(memory: { answers: Answers; count: number }, key: string[], answer: unknown): void {
-  if (memory.count >= answersMax) {
-    memory.answers.clear();
-    memory.count = 0;
+function keep(cache: { root: Level; count: number }, key: string[], value: unknown): void {
+  if (cache.count >= valuesMax) {
+    cache.root.clear();
+    cache.count = 0;
   }
-  let level = memory.answers;
+  let level = cache.root;
   for (const part of key.slice(0, -1)) {
-    const next = (level.get(part) as Answers | undefined) ?? new Map<string, unknown>();
+    const next = (level.get(part) as Level | undefined) ?? new Map<string, unknown>();
     level.set(part, next);
     level = next;
   }
-  level.set(key.at(-1) ?? "", answer);
-  memory.count++;
+  level.set(key.at(-1) ?? "", value);
+  cache.count++;
 }

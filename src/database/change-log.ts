@@ -1,68 +1,74 @@
 import type { Database as SqliteFile, Statement } from "bun:sqlite";
 import { statSync } from "node:fs";
-import { countLog } from "./log-number.ts";
+import { incrementLogNumber } from "./log-number.ts";
 import type { LogState, OpenFiles } from "./open-files.ts";
 
-/** So many pages of changes are gathered in the log before they are brought into the database file. */
+/** The number of pages in the WAL at which it is checkpointed. */
 const pagesMax = 1_000;
 
-/** What the log (`parley.db-wal`) is cut back to after a change that took more: so many pages, each with its header. */
+/**
+ * The size in bytes to which a checkpoint truncates a WAL (`parley.db-wal`) that grew larger: the pages, each with its
+ * header.
+ */
 export const logBytesMax = 32 + pagesMax * (24 + 4_096);
 
 /**
- * The log of changes, which SQLite would bring into the database file by itself. It is done here so that the file is
- * looked at before, and what is written to it is known to be ours.
+ * The write-ahead log. SQLite would checkpoint it automatically. This class does it instead, so that the database file
+ * is verified first and the bytes that a checkpoint writes are known to come from this process.
  */
 export class ChangeLog {
   readonly #writer: SqliteFile;
   readonly #files: OpenFiles;
-  readonly #bringIn: Statement<LogState, []>;
-  readonly #changes: Statement<{ made: number }, []>;
+  readonly #checkpointStatement: Statement<LogState, []>;
+  readonly #changesStatement: Statement<{ total: number }, []>;
   #changesBefore = 0;
 
   constructor(writer: SqliteFile, files: OpenFiles) {
     this.#writer = writer;
     this.#files = files;
     writer.run("PRAGMA wal_autocheckpoint = 0");
-    this.#bringIn = writer.prepare("PRAGMA wal_checkpoint(PASSIVE)");
-    this.#changes = writer.prepare("SELECT total_changes() AS made");
+    this.#checkpointStatement = writer.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+    this.#changesStatement = writer.prepare("SELECT total_changes() AS total");
   }
 
-  /** How much disk the log takes, in bytes. */
+  /** The size of the WAL in bytes. */
   get bytes(): number {
     return statSync(`${this.#writer.filename}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** To be called in each transaction, at its end: one that begins the log anew gives it its number. */
-  count(): void {
-    const { log, checkpointed } = this.#files.askLog();
+  /**
+   * Call this at the end of each transaction. A transaction that restarts the WAL gives it a new number
+   * (`log-number.ts`).
+   */
+  assignNumber(): void {
+    const { log, checkpointed } = this.#files.readLog();
     if (log > checkpointed) return;
-    const made = this.#changes.get()?.made ?? 0;
-    if (made > this.#changesBefore) countLog(this.#writer);
-    this.#changesBefore = made;
+    const total = this.#changesStatement.get()?.total ?? 0;
+    if (total > this.#changesBefore) incrementLogNumber(this.#writer);
+    this.#changesBefore = total;
   }
 
-  /** To be called after each commit. */
-  tend(): void {
-    if (this.#files.askLog().log < pagesMax) return;
+  /** Call this after each commit: checkpoints the WAL once it is large enough. */
+  checkpointWhenLarge(): void {
+    if (this.#files.readLog().log < pagesMax) return;
     try {
-      this.bringIn();
+      this.checkpoint();
     } catch {
       // The changes are safe in the log, and the next commit tries again.
     }
   }
 
   /**
-   * Brings the log into the database file as far as nobody still reads what was before, and returns how it stands then.
-   * Undefined, and nothing is done, while the file may not be the one that was opened.
+   * Copies the WAL into the database file, except for pages that a reader still needs the old version of. Returns the
+   * WAL's state afterwards, or undefined if nothing was done because the database file may have been replaced.
    * @throws SQLite's error.
    */
-  bringIn(): LogState | undefined {
+  checkpoint(): LogState | undefined {
     if (this.#files.isInDoubt) return undefined;
     try {
-      return this.#bringIn.get() ?? undefined;
+      return this.#checkpointStatement.get() ?? undefined;
     } finally {
-      this.#files.acceptOwnWrite();
+      this.#files.acceptOwnCheckpoint();
     }
   }
 }

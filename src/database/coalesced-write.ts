@@ -2,8 +2,8 @@ import type { Commit } from "./commit.ts";
 import type { Transaction } from "./database.ts";
 
 /**
- * Values by key that the calls of a commit change as often as they like, and that are written once for all of them, at
- * its end. Only `get` sees a value before that.
+ * Values by key that calls may set any number of times during a commit; each is written once, at its end. Until then
+ * only `get` sees the value.
  */
 export function coalescedWrite<Value>(write: (tx: Transaction, key: string, value: Value) => void) {
   const valuesOf = new WeakMap<Commit, Map<string, Value>>();
@@ -16,18 +16,18 @@ export function coalescedWrite<Value>(write: (tx: Transaction, key: string, valu
     const { commit } = tx;
     const values = valuesOf.get(commit) ?? new Map<string, Value>();
     valuesOf.set(commit, values);
-    const isWaiting = values.has(key);
+    const isPending = values.has(key);
     values.set(key, value);
     commit.hasChanged = true;
-    if (!isWaiting) commit.beforeCommit(() => writeFrom(values, tx, key));
+    if (!isPending) commit.beforeCommit(() => writePending(values, tx, key));
   }
 
-  /** Writes the value that waits, where one does: before a change that depends on it. */
+  /** Writes the pending value now, if there is one: for a change that depends on it. */
   function writeNow(tx: Transaction, key: string): void {
-    writeFrom(valuesOf.get(tx.commit), tx, key);
+    writePending(valuesOf.get(tx.commit), tx, key);
   }
 
-  function writeFrom(values: Map<string, Value> | undefined, tx: Transaction, key: string): void {
+  function writePending(values: Map<string, Value> | undefined, tx: Transaction, key: string): void {
     const value = values?.get(key);
     values?.delete(key);
     if (value !== undefined) write(tx, key, value);

@@ -1,20 +1,20 @@
-/** What the calls that share a commit have in common while their transaction is open; each transaction has a new one. */
+/** State shared by the calls of one commit while its transaction is open. Each transaction gets a new instance. */
 export class Commit {
-  /** The subscriptions that get new work: after the commit, and only then, the worker is told. */
+  /** Subscriptions with new work. The worker is notified after the commit. */
   readonly subscriptionsWithWork = new Set<string>();
-  /** Whether an event was stored that is still to be queued: after the commit, and only then, the fan-out is told. */
+  /** Whether a stored event still has to be fanned out. The fan-out loop is notified after the commit. */
   hasFanOuts = false;
-  /** Whether the call under way has changed anything yet; one that throws before that leaves nothing to undo. */
+  /** Whether the current call has changed anything. A call that throws before that leaves nothing to undo. */
   hasChanged = false;
-  #lastSteps: Array<() => void> = [];
+  #deferred: Array<() => void> = [];
 
-  /** Puts a change off to the end of the transaction, where it is made once for all calls. */
+  /** Defers a change to the end of the transaction, where it is made once for all calls. */
   beforeCommit(step: () => void): void {
-    this.#lastSteps.push(step);
+    this.#deferred.push(step);
   }
 
-  /** Makes the changes that were put off. */
-  end(): void {
-    for (const step of this.#lastSteps.splice(0)) step();
+  /** Makes the deferred changes. */
+  runDeferred(): void {
+    for (const step of this.#deferred.splice(0)) step();
   }
 }

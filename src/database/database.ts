@@ -7,50 +7,55 @@ import type * as schema from "./schema.ts";
 import type { CacheVersion } from "./cache-version.ts";
 import type { TroubleListener } from "./trouble.ts";
 
-/** A connection for queries. What is read is committed, except inside a write, which also sees its own changes. */
+/** A connection for queries. It sees committed data only; inside a write it also sees the write's own changes. */
 export type Connection = BunSQLiteDatabase<typeof schema> & {
-  /** The driver's own connection, for the statements that every request runs. */
+  /** The driver's connection, for statements that run with every request. */
   readonly $client: SqliteFile;
-  /** As the connection sees it; see `cached`. */
+  /** The version of cacheable data that this connection sees; see `cached`. */
   readonly cacheVersion: CacheVersion;
-  /** `WEBHOOKS_VISIBILITY`, as this process was given it; here, because whatever changes a channel queues events. */
+  /** `WEBHOOKS_VISIBILITY` of this process. It is kept here because every change in a channel queues events. */
   readonly webhooksVisibility: WebhooksVisibility;
 };
 
-/** The connection inside a write. Only `Database.write` hands it out, so a change outside of a write does not compile. */
+/**
+ * The connection inside a write. Only `Database.write` provides it, so changing data outside a write does not compile.
+ */
 export type Transaction = Connection & { commit: Commit };
 
 export type Database = {
-  /** For queries: never sees an uncommitted row. */
+  /** For queries. Never sees uncommitted rows. */
   read: Connection;
   /**
-   * Runs `change` in a transaction and resolves to what it returns once the transaction is on disk. Calls of the same
-   * moment share one commit, and one that throws is undone alone: for that, those beside it may be run once more. So
-   * `change` awaits nothing but the database, does nothing else that must not be done twice, and never calls `write`.
-   * One that awaits nothing at all costs less as a plain function.
-   * @throws what `change` throws; DomainError `busy` when another process holds the lock for longer than 5 seconds,
-   *   `unwritable` when the disk is full or refuses to write, `data_lost` once the files are found to be lost: then nothing
-   *   is written any more.
+   * Runs `change` in a transaction and resolves to its result once the transaction is on disk. Concurrent calls share
+   * a commit. A call that throws is rolled back alone, for which the other calls of its commit may run a second time.
+   * So `change` may await only the database, must have no side effects that cannot be repeated, and must not call
+   * `write`. A synchronous `change` costs less than an async one.
+   * @throws whatever `change` throws; DomainError `busy` when another process holds the lock for longer than 5
+   *   seconds; `unwritable` when the disk is full or fails; `data_lost` once the database files have been replaced or
+   *   removed: from then on nothing is written.
    */
   write<T>(change: (tx: Transaction) => T | Promise<T>): Promise<T>;
   /**
-   * Calls `listener` after each commit that gave subscriptions new work, with their ids, or that stored an event which is
-   * still to be queued for its subscriptions; whoever asked for the changes is answered before.
+   * Calls `listener` after each commit that gave subscriptions new work, with their ids, or that stored an event which
+   * still has to be fanned out. The callers of the commit get their results first.
    */
   onWork(listener: (subscriptionIds: ReadonlySet<string>, hasFanOuts: boolean) => void): void;
-  /** Changes whenever any connection, of this process or another, has committed. Costs about a microsecond. */
+  /** Changes with every commit of any connection, in this process or another. Takes about a microsecond. */
   dataVersion(): number;
-  /** Why the data cannot be written or kept in order, as a sentence; undefined while all is well. Asks no disk. */
+  /**
+   * Why the data cannot be written or checkpointed, as a sentence; undefined when all is well. Reads nothing from
+   * disk.
+   */
   failure(): string | undefined;
-  /** Tells `listener` of what goes wrong with the files, and when it is over. */
+  /** Calls `listener` when a problem with the files begins and when it ends. */
   onTrouble(listener: TroubleListener): void;
-  /** What was opened, and whether it is still there. */
+  /** The open files, and whether they are still those at their paths. */
   files: OpenFiles;
   /**
-   * How many bytes the log held before it was opened. More than none: the last process to have it open did not end
-   * cleanly, or another one still has it open.
+   * The size of the WAL in bytes before it was opened. If it is not 0, the last process that had it open did not exit
+   * cleanly, or another process still has it open.
    */
   logBytesFound: number;
-  /** Waits for the writes under way, then closes the files. */
+  /** Waits for writes in flight, then closes the files. */
   close(): Promise<void>;
 };

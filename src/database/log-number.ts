@@ -4,44 +4,46 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { DomainError } from "../errors.ts";
 
-// SQLite replays a log of changes (`parley.db-wal`) into whatever database file lies beside it. So that a log is known
-// for another file's, or for that of another state of the same file, every log has a number: it is written into the
-// database's first page (as its user_version) by each log that is begun, and gets into the file with all that the log
-// holds. A file belongs to a log if its number is one that the log holds, or the one before the first of these.
-// The first number is random, so that two databases do not count alike.
+// SQLite replays a WAL (`parley.db-wal`) into whatever database file it finds next to it. To detect a WAL that belongs
+// to another file, or to another state of the same file, each WAL has a number. The first transaction of a WAL writes
+// the number into the database's first page (as its user_version); a checkpoint copies it into the file together with
+// everything else in the WAL. A file matches a WAL if its number is one of those in the WAL, or the predecessor of the
+// first of them. Numbering starts at random, so that two databases do not use the same numbers.
 
 const databaseHeaderBytes = 100;
 const logHeaderBytes = 32;
 const frameHeaderBytes = 24;
-/** Where the number stands in the first page. */
-const numberAt = 60;
-const magicOfLogs = new Set([0x377f0682, 0x377f0683]);
+/** The offset of user_version in the first page (https://www.sqlite.org/fileformat2.html). */
+const numberOffset = 60;
+const walMagicNumbers = new Set([0x377f0682, 0x377f0683]);
 
-type NumberRow = { user_version: number };
+type VersionRow = { user_version: number };
 
-/** Gives a database of before there were numbers its first one. That takes two commits, so that its log has the 0 too. */
-export function beginNumbers(file: SqliteFile): void {
+/**
+ * Gives a database from before numbering its first number. This takes two commits, so that its WAL contains the 0 too.
+ */
+export function initializeLogNumber(file: SqliteFile): void {
   if (numberOf(file) !== 0) return;
   try {
     file.run("PRAGMA user_version = 0");
     file.run(`PRAGMA user_version = ${randomInt(1, 2 ** 31)}`);
   } catch {
-    // Where nothing can be written now, which reading does not mind, it is tried again at the next start.
+    // Nothing can be written now. Reading works without a number, and the next start retries.
   }
 }
 
-/** Gives the log its number, in the transaction that is open. */
-export function countLog(file: SqliteFile): void {
-  file.run(`PRAGMA user_version = ${after(numberOf(file))}`);
+/** Gives the WAL its number, inside the open transaction. */
+export function incrementLogNumber(file: SqliteFile): void {
+  file.run(`PRAGMA user_version = ${nextNumber(numberOf(file))}`);
 }
 
 /**
- * Refuses a log that was not made for this state of the database file. To be called before the file is opened: that
- * brings the log in, and closing what this opens would take SQLite's locks of this process away.
- * @throws DomainError `data_damaged` when they do not belong together.
+ * Rejects a WAL that was not written for this state of the database file. Call this before opening the database:
+ * opening replays the WAL, and closing the descriptors used here would release the SQLite locks of this process.
+ * @throws DomainError `data_damaged` when the WAL does not match the file.
  */
 export function requireOwnLog(path: string): void {
-  // Who runs on the files may have begun two logs in the middle of a look.
+  // A running process may have restarted the WAL twice during the check.
   for (let tries = 3; isForeign(path); tries--) {
     if (tries === 0) throw foreignLog(path);
     Bun.sleepSync(20);
@@ -49,42 +51,45 @@ export function requireOwnLog(path: string): void {
 }
 
 function isForeign(path: string): boolean {
-  using database = openIfThere(path);
-  using log = openIfThere(`${path}-wal`);
+  using database = openIfExists(path);
+  using log = openIfExists(`${path}-wal`);
   if (!database || !log) return false;
   const number = numberInFile(database);
   const numbers = numbersIn(log);
-  // Without a number there is nothing that would be replayed, or nothing is known of what would be.
+  // Without a number there is nothing to replay, or no way to tell what would be replayed.
   if (number === undefined || numbers.length === 0) return false;
-  return !numbers.includes(number) && numbers[0] !== after(number);
+  return !numbers.includes(number) && numbers[0] !== nextNumber(number);
 }
 
-/** The start of a database file that tells one state of it from another. */
+/** The database file's header, which differs between its states; undefined when the file is too short. */
 export function headerOf(descriptor: number): Buffer | undefined {
   return fileOf(descriptor).read(0, databaseHeaderBytes);
 }
 
-/** Whether the log beside the database file has written this header there, or will. */
+/** Whether the WAL next to the database file contains this header: a checkpoint wrote it, or will. */
 export function isHeaderInLog(path: string, header: Buffer): boolean {
-  using log = openIfThere(`${path}-wal`);
-  return log !== undefined && [...headersIn(log)].some((one) => one.equals(header));
+  using log = openIfExists(`${path}-wal`);
+  return log !== undefined && [...headersIn(log)].some((pageHeader) => pageHeader.equals(header));
 }
 
 function numberInFile(database: OpenedFile): number | undefined {
-  return database.read(0, databaseHeaderBytes)?.readInt32BE(numberAt);
+  return database.read(0, databaseHeaderBytes)?.readInt32BE(numberOffset);
 }
 
-/** The numbers in a log, in their order. */
+/** The numbers in a WAL, in order. */
 function numbersIn(log: OpenedFile): number[] {
-  return [...headersIn(log)].map((header) => header.readInt32BE(numberAt));
+  return [...headersIn(log)].map((pageHeader) => pageHeader.readInt32BE(numberOffset));
 }
 
-/** The starts of the first pages in a log, in their order. What an earlier log has left behind its end has another salt. */
+/**
+ * The headers of the first page's versions in a WAL, in order. Frames left over from an earlier WAL have a different
+ * salt.
+ */
 function* headersIn(log: OpenedFile): Generator<Buffer> {
-  const start = log.read(0, logHeaderBytes);
-  if (!start || !magicOfLogs.has(start.readUInt32BE(0))) return;
-  const pageBytes = start.readUInt32BE(8);
-  const salt = start.subarray(16, 24);
+  const header = log.read(0, logHeaderBytes);
+  if (!header || !walMagicNumbers.has(header.readUInt32BE(0))) return;
+  const pageBytes = header.readUInt32BE(8);
+  const salt = header.subarray(16, 24);
   for (let at = logHeaderBytes; ; at += frameHeaderBytes + pageBytes) {
     const frame = log.read(at, frameHeaderBytes + databaseHeaderBytes);
     if (!frame?.subarray(8, 16).equals(salt)) return;
@@ -93,15 +98,15 @@ function* headersIn(log: OpenedFile): Generator<Buffer> {
 }
 
 function numberOf(file: SqliteFile): number {
-  return file.query<NumberRow, []>("PRAGMA user_version").get()?.user_version ?? 0;
+  return file.query<VersionRow, []>("PRAGMA user_version").get()?.user_version ?? 0;
 }
 
-/** The next number; zero is that of a database which has none. */
-function after(number: number): number {
+/** The next number, skipping 0, which means that the database has none. */
+function nextNumber(number: number): number {
   return (number + 1) | 0 || 1;
 }
 
-/** `read` returns so many bytes from there, or undefined where there are fewer. */
+/** `read` returns `length` bytes from offset `at`, or undefined if there are fewer. */
 type OpenedFile = { read(at: number, length: number): Buffer | undefined };
 
 function fileOf(descriptor: number): OpenedFile {
@@ -113,19 +118,19 @@ function fileOf(descriptor: number): OpenedFile {
   };
 }
 
-/** The file for reading, or undefined when there is none. */
-function openIfThere(path: string): (OpenedFile & Disposable) | undefined {
+/** Opens the file for reading; undefined when there is none. */
+function openIfExists(path: string): (OpenedFile & Disposable) | undefined {
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
   const opened = openSync(path, "r");
   return { ...fileOf(opened), [Symbol.dispose]: () => closeSync(opened) };
 }
 
 function foreignLog(path: string): DomainError {
-  const log = basename(`${path}-wal`);
+  const wal = basename(`${path}-wal`);
   return new DomainError(
     "data_damaged",
-    `${path} is not the file that ${log} beside it was written for, as when a copy is put back and the log of before is ` +
-      `left there. Put back the ${basename(path)} that belongs to it; or, to go on with this one as it is, without the ` +
-      `changes that are in the log, move ${log} away.`,
+    `${path} is not the file that ${wal} next to it was written for, as when a backup is restored and the old log is ` +
+      `left in place. Restore the ${basename(path)} that belongs to it; or, to continue with this one without the ` +
+      `changes in the log, move ${wal} away.`,
   );
 }

@@ -3,11 +3,12 @@ import { DomainError } from "../errors.ts";
 import { type Migration, migrations as shipped } from "./migrations.ts";
 
 /**
- * Brings the tables up to what this binary needs: each missing migration in its own transaction, in order of name.
- * Two processes that start at once apply each one once, because the check is made under the write lock.
- * Tables that are in use are changed only while `hold` keeps servers away: one of before would not know them any more.
- * Returns the names that were applied now.
- * @throws DomainError `data_too_new` when the data holds a migration that this binary does not know; what `hold` throws.
+ * Applies the migrations that the database lacks, each in its own transaction, in order of name. Two processes that
+ * start at once apply each migration once, because the check runs under the write lock. Tables in use are changed only
+ * while `hold` keeps servers away: an older server would not know the new tables. Returns the names of the migrations
+ * applied.
+ * @throws DomainError `data_too_new` when the database has a migration that this binary does not know; whatever `hold`
+ *   throws.
  */
 export function migrate(
   file: SqliteFile,
@@ -22,7 +23,7 @@ export function migrate(
 
   const missing = migrations.filter(({ name }) => !isApplied.get(name));
   const isInUse = missing.length > 0 && missing.length < migrations.length;
-  using _held = isInUse ? hold?.() : undefined;
+  using _lock = isInUse ? hold?.() : undefined;
   const applied: string[] = [];
   for (const migration of missing) {
     const { name } = migration;
@@ -49,6 +50,6 @@ function requireKnownVersion(file: SqliteFile, migrations: readonly Migration[])
   throw new DomainError(
     "data_too_new",
     `The data was last used by a newer parley (it holds ${unknown.name}, which this one does not know). ` +
-      "Nothing was changed. Install that version or a later one and run it again.",
+      "Nothing was changed. Install that version or a later one, then try again.",
   );
 }

@@ -11,10 +11,10 @@ import fanOuts from "../../migrations/0009_fan_outs.sql" with { type: "text" };
 import { completeEarlyTables } from "../../migrations/0004_early_tables.ts";
 import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
-/** A step from one form of the data to the next: SQL, or code for what SQL cannot do, which awaits nothing. */
+/** One step from one version of the data to the next: SQL, or synchronous code for what SQL cannot do. */
 export type Migration = { name: string } & ({ sql: string } | { change: (file: SqliteFile) => void });
 
-/** Every migration, in the order in which it is applied; all are embedded in the binary. Shipped files never change. */
+/** All migrations, in the order in which they are applied, embedded in the binary. Shipped migrations never change. */
 export const migrations: readonly Migration[] = [
   { name: "0001_workspace", sql: workspace },
   { name: "0002_webhooks", sql: webhooks },

@@ -1,79 +1,84 @@
 import { type BigIntStats, closeSync, openSync, statSync } from "node:fs";
 import { headerOf, isHeaderInLog } from "./log-number.ts";
 
-/** How long another process may take to say that it has written into the database file, in milliseconds. */
+/**
+ * How long an unexplained change to the database file may wait for an explanation by another process, in milliseconds.
+ */
 const doubtMs = 600;
 
-/** How soon to look again while in doubt, in milliseconds. */
-const doubtLookMs = 50;
+/** How often to look while in doubt, in milliseconds. */
+const doubtIntervalMs = 50;
 
-/** How many pages the log of changes holds, and how many of them the database file has by now. */
+/** The number of pages in the WAL, and how many of them have been copied into the database file. */
 export type LogState = { log: number; checkpointed: number };
 
-/** What SQLite tells of what processes have done to the files. */
-export type Account = {
+/** SQLite's record of what processes have done to the files. */
+export type SqliteRecord = {
   log(): LogState;
-  /** Another number after each commit of another connection, and whenever another one has emptied the log. */
+  /** Changes with each commit of another connection, and when another connection resets the WAL. */
   foreignChanges(): number;
 };
 
-/** Why this process must not go on with its files. */
+/** Why this process must stop using its files. */
 export type Loss = {
-  /** The path of the file that is not what it was. */
+  /** The path of the file that changed. */
   file: string;
-  /** What happened to it and what to do, in sentences. */
+  /** What happened to the file and what to do about it, in sentences. */
   reason: string;
-  /** Whether `parley.db` itself is still the one that was opened, so that closing it brings the log in. */
+  /** Whether `parley.db` is still the opened file, so that closing it checkpoints the WAL. */
   isDatabaseWhole: boolean;
 };
 
 type OpenFile = { path: string; identity: string };
 
 const remedy =
-  "Copies are put back while no parley runs, and without the parley.db-wal and parley.db-shm of before beside them.";
+  "Restore backups only while no parley is running, and remove the old parley.db-wal and parley.db-shm first.";
 
 /**
- * The files that a process has open, held against those of the same names: a file that is replaced or removed is written
- * on without a name, and nobody ever reads it. What is written over it keeps its name; but SQLite writes into the
- * database file only when it brings the log in, and keeps an account of that, whichever process did it: what the account
- * does not explain was written by something else. A look costs a few microseconds, and SQLite is asked only where the
- * file has changed.
+ * The open files of a process, compared with the files at their paths. A process keeps writing to a file that was
+ * replaced or removed, and nobody will ever read those writes. A file that is overwritten keeps its identity; but
+ * SQLite writes to the database file only in a checkpoint and records it, no matter which process ran it. So a change
+ * that SQLite's record does not explain was made by another program. A look takes a few microseconds; SQLite is asked
+ * only if the file has changed.
  */
 export class OpenFiles {
   readonly #path: string;
-  readonly #account: Account;
+  readonly #record: SqliteRecord;
   readonly #files: OpenFile[];
   #database: BigIntStats | undefined;
   #log: LogState;
-  #isBroughtInByOthers = false;
+  #isCheckpointedByOthers = false;
   #foreignChanges: number;
   #doubtedSince: number | undefined;
-  /** Of the database file, and open for as long as SQLite has it: closing it would take SQLite's locks away. */
+  /**
+   * A descriptor of the database file, open for as long as SQLite has the file open: closing it would release SQLite's
+   * locks.
+   */
   readonly #descriptor: number;
   #isClosed = false;
-  /** The start of the database file as it was when it was accepted last. */
+  /** The header of the database file when its content was last accepted. */
   #header: Buffer | undefined;
   #loss: Loss | undefined;
   #listeners: Array<(loss: Loss) => void> = [];
 
-  /** Takes the files at `path` for those that are open by now. */
-  constructor(path: string, account: Account) {
+  /** Assumes that the files at `path` are the ones that are open. */
+  constructor(path: string, record: SqliteRecord) {
     this.#path = path;
-    this.#account = account;
+    this.#record = record;
     this.#files = [path, `${path}-wal`, `${path}-shm`].map(openFile);
-    this.#log = account.log();
-    this.#foreignChanges = account.foreignChanges();
+    this.#log = record.log();
+    this.#foreignChanges = record.foreignChanges();
     this.#descriptor = openSync(path, "r");
     this.#accept(statOf(path));
   }
 
-  /** To be called after SQLite has closed the files. */
+  /** Call this after SQLite has closed the files. */
   close(): void {
     if (!this.#isClosed) closeSync(this.#descriptor);
     this.#isClosed = true;
   }
 
-  /** Looks after one more file from now on. */
+  /** Also watches this file from now on. */
   add(path: string): void {
     this.#files.push(openFile(path));
   }
@@ -83,86 +88,91 @@ export class OpenFiles {
     this.#listeners.push(listener);
   }
 
-  /** Whether the database file must be left alone for now: it is lost, or somebody writes to it. */
+  /** Whether the database file must not be written for now: it is lost, or has changed in a way not explained yet. */
   get isInDoubt(): boolean {
     this.look();
     return this.#loss !== undefined || this.#doubtedSince !== undefined;
   }
 
   /**
-   * Looks at the files. Returns what was found now or before, or undefined while each is what it was. Bytes that nobody
-   * has accounted for are a loss only when they still are half a second later.
+   * Looks at the files. Returns the loss found now or earlier, or undefined if all files are unchanged. An unexplained
+   * change becomes a loss only if it is still unexplained half a second later.
    */
   look(): Loss | undefined {
     if (this.#loss) return this.#loss;
     const loss = this.#findLoss();
     if (!loss) return undefined;
     this.#loss = loss;
-    for (const tell of this.#listeners) tell(loss);
+    for (const listener of this.#listeners) listener(loss);
     return loss;
   }
 
-  /** Looks until each file is what it was or one is lost, which takes half a second at the most. */
+  /** Looks until the files are either unchanged or lost, which takes half a second at most. */
   async lookUntilCertain(): Promise<Loss | undefined> {
-    while (this.isInDoubt && !this.#loss) await Bun.sleep(doubtLookMs);
+    while (this.isInDoubt && !this.#loss) await Bun.sleep(doubtIntervalMs);
     return this.#loss;
   }
 
-  /** Asks how the log stands. To be called after each commit of this process, whose own changes nobody else explains. */
-  askLog(): LogState {
-    const now = this.#account.log();
-    if (isBroughtInBetween(this.#log, now)) this.#isBroughtInByOthers = true;
+  /**
+   * Reads the state of the WAL. Call this after each commit of this process: SQLite's record does not cover its own
+   * changes.
+   */
+  readLog(): LogState {
+    const now = this.#record.log();
+    if (isCheckpointedBetween(this.#log, now)) this.#isCheckpointedByOthers = true;
     this.#log = now;
     return now;
   }
 
-  /** Takes the database file for what this process has just made it, by bringing the log in. */
-  acceptOwnWrite(): void {
-    this.#log = this.#account.log();
+  /** Accepts the content of the database file that a checkpoint of this process has just written. */
+  acceptOwnCheckpoint(): void {
+    this.#log = this.#record.log();
     this.#accept(statOf(this.#path));
   }
 
   #findLoss(): Loss | undefined {
     try {
-      return this.#exchanged() ?? this.#overwritten();
+      return this.#findExchanged() ?? this.#findOverwritten();
     } catch (error) {
-      // A folder that may not be entered any more, a disk that does not answer: nothing is known of the files then.
+      // The folder is no longer accessible, or the disk does not respond: the state of the files is unknown.
       if (isSystemError(error)) return undefined;
       throw error;
     }
   }
 
-  #exchanged(): Loss | undefined {
+  #findExchanged(): Loss | undefined {
     for (const { path, identity } of this.#files) {
       const now = statOf(path);
       if (identityOf(now) === identity) continue;
       const what = `${path} was ${now ? "replaced" : "removed"} under the running server.`;
       if (path === this.#path) return { file: path, reason: `${what} ${remedy}`, isDatabaseWhole: false };
       const isPart = path.startsWith(this.#path);
-      const advice = isPart ? `It is a part of ${this.#path}. ${remedy}` : "Start it again; nothing is lost.";
-      // Whoever has opened the database since has made an empty one in its place.
+      const advice = isPart
+        ? `It is part of ${this.#path}. ${remedy}`
+        : "Restart the server; nothing is lost.";
+      // An empty file is as good as none: a process that opened the database since has created it.
       const isGone = !now || now.size === 0n;
       return { file: path, reason: `${what} ${advice}`, isDatabaseWhole: !isPart || isGone };
     }
     return undefined;
   }
 
-  #overwritten(): Loss | undefined {
+  #findOverwritten(): Loss | undefined {
     const now = statOf(this.#path);
     if (now?.mtimeNs === this.#database?.mtimeNs && now?.size === this.#database?.size) {
-      this.#isBroughtInByOthers = false;
+      this.#isCheckpointedByOthers = false;
       this.#doubtedSince = undefined;
       return undefined;
     }
-    this.askLog();
-    if (this.#isBroughtInByOthers || this.#account.foreignChanges() !== this.#foreignChanges) {
+    this.readLog();
+    if (this.#isCheckpointedByOthers || this.#record.foreignChanges() !== this.#foreignChanges) {
       this.#accept(now);
       return undefined;
     }
     this.#doubtedSince ??= performance.now();
     if (performance.now() - this.#doubtedSince < doubtMs) return undefined;
-    // Its time alone may have been set. And where the disk is full or fails, another process may have begun to bring the
-    // log in, which starts with the first page, and not got to the end.
+    // Perhaps only its modification time was set. Or another process began a checkpoint, which starts with the first
+    // page, and could not finish it because the disk is full or fails.
     const header = headerOf(this.#descriptor);
     if (header && (this.#header?.equals(header) || isHeaderInLog(this.#path, header))) {
       this.#accept(now);
@@ -175,19 +185,19 @@ export class OpenFiles {
   #accept(database: BigIntStats | undefined): void {
     this.#database = database;
     this.#header = headerOf(this.#descriptor);
-    this.#foreignChanges = this.#account.foreignChanges();
-    this.#isBroughtInByOthers = false;
+    this.#foreignChanges = this.#record.foreignChanges();
+    this.#isCheckpointedByOthers = false;
     this.#doubtedSince = undefined;
   }
 }
 
 /**
- * Whether another process has brought the log into the database file between the two looks at it. One that is wholly in
- * the file is begun anew by the next commit; one that is not, only after somebody has brought the rest in.
+ * Whether another process ran a checkpoint between the two readings. The next commit restarts a WAL that was copied
+ * completely; one that was not is restarted only after another process has copied the rest.
  */
-function isBroughtInBetween(before: LogState, now: LogState): boolean {
-  const isTheSame = now.log >= before.log && now.checkpointed >= before.checkpointed;
-  if (isTheSame) return now.checkpointed > before.checkpointed;
+function isCheckpointedBetween(before: LogState, now: LogState): boolean {
+  const isSameLog = now.log >= before.log && now.checkpointed >= before.checkpointed;
+  if (isSameLog) return now.checkpointed > before.checkpointed;
   return now.checkpointed > 0 || before.checkpointed < before.log;
 }
 
@@ -195,7 +205,7 @@ function openFile(path: string): OpenFile {
   return { path, identity: identityOf(statOf(path)) ?? "" };
 }
 
-/** Undefined when there is no such file. */
+/** Undefined when the file does not exist. */
 function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });

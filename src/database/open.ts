@@ -6,21 +6,23 @@ import type { Database, Transaction } from "./database.ts";
 import { DomainError } from "../errors.ts";
 import { ChangeLog, logBytesMax } from "./change-log.ts";
 import { Commit } from "./commit.ts";
-import { beginNumbers, countLog } from "./log-number.ts";
+import { initializeLogNumber, incrementLogNumber } from "./log-number.ts";
 import { migrate } from "./migrate.ts";
-import { type Account, type LogState, OpenFiles } from "./open-files.ts";
+import { type SqliteRecord, type LogState, OpenFiles } from "./open-files.ts";
 import * as schema from "./schema.ts";
 import { cacheVersionOf, cacheVersionOncePerTurn } from "./cache-version.ts";
 import { Troubles } from "./trouble.ts";
 import { WriteQueue } from "./write.ts";
 
-/** Below this version two processes that write and checkpoint at once can lose a commit (SQLite's WAL-reset bug). */
+/**
+ * In older versions, two processes that write and checkpoint concurrently can lose a commit (SQLite's WAL-reset bug).
+ */
 const oldestSafeSqlite = "3.51.3";
 
 /**
- * Opens the database file, creates it where it is missing, and applies the migrations that it lacks. `lockWaitMs` is how
- * long a write waits for one of another process to end; `holdToMigrate` keeps servers away while tables change.
- * @throws DomainError `data_too_new` when a newer binary has used it; what `holdToMigrate` throws.
+ * Opens the database file, creating it if it is missing, and applies missing migrations. `lockWaitMs` is how long a
+ * write waits for a write of another process; `holdToMigrate` keeps servers away while tables change.
+ * @throws DomainError `data_too_new` when a newer binary has used it; whatever `holdToMigrate` throws.
  */
 export function openDatabase(
   path: string,
@@ -37,23 +39,24 @@ export function openDatabase(
   const logBytesFound = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   const writer = new SqliteFile(path, { create: true, strict: true });
   try {
-    // Before anything that takes a lock: whoever comes second waits instead of failing.
+    // Set before the first statement that takes a lock, so that a second process waits instead of failing.
     writer.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
     requireSafeSqlite(writer);
     writer.run("PRAGMA journal_mode = WAL");
-    // FULL: a commit returns when it is on disk, so that a 2xx never takes back what it said.
+    // FULL: a commit returns only when it is on disk, so that a 2xx response is never taken back.
     writer.run("PRAGMA synchronous = FULL");
     writer.run("PRAGMA temp_store = MEMORY");
     writer.run(`PRAGMA journal_size_limit = ${logBytesMax}`);
     migrate(writer, undefined, holdToMigrate);
-    // What is deleted is overwritten, in pages that come free too. A copy that SQLite left when it moved a row to another
-    // page may stay, and the log keeps what was before until it is begun anew. After the migrations: else they would write
-    // every page of the tables that they replace; what those held stays in free pages until they are used again.
+    // Overwrite deleted content, including that of freed pages. A copy that SQLite left when it moved a row to another
+    // page may remain, and the WAL keeps old content until it is restarted. Set after the migrations, which would
+    // otherwise write every page of the tables that they replace; the old content stays in free pages until they are
+    // reused.
     writer.run("PRAGMA secure_delete = ON");
-    beginNumbers(writer);
-    // After the migrations: rebuilding a table under foreign keys would delete its children.
+    initializeLogNumber(writer);
+    // After the migrations: rebuilding a table with foreign keys on would delete its children.
     writer.run("PRAGMA foreign_keys = ON");
-    // From here on the queue waits for the lock itself, without holding up what else goes on.
+    // From here on the write queue waits for the lock, without blocking the event loop.
     writer.run("PRAGMA busy_timeout = 0");
   } catch (error) {
     writer.close();
@@ -68,7 +71,7 @@ export function openDatabase(
     webhooksVisibility,
   });
   const cacheVersion = cacheVersionOf(writer);
-  // Whatever drizzle runs may change the workspace; the statements of `prepared.ts` that go past it do not.
+  // Any drizzle statement may change cacheable data; the statements of `prepared.ts`, which bypass drizzle, do not.
   const logger = {
     logQuery(sql: string) {
       if (/^select\b/i.test(sql)) return;
@@ -82,15 +85,15 @@ export function openDatabase(
     commit: new Commit(),
   });
   const listeners: Array<Parameters<Database["onWork"]>[0]> = [];
-  const files = new OpenFiles(path, accountOf(writer, reader));
+  const files = new OpenFiles(path, recordOf(writer, reader));
   const log = new ChangeLog(writer, files);
   const afterCommit = () => read.cacheVersion.forget();
-  const afterAnswers = ({ subscriptionsWithWork, hasFanOuts }: Commit) => {
+  const afterResponses = ({ subscriptionsWithWork, hasFanOuts }: Commit) => {
     try {
       if (subscriptionsWithWork.size > 0 || hasFanOuts)
         for (const listener of listeners) listener(subscriptionsWithWork, hasFanOuts);
     } finally {
-      log.tend();
+      log.checkpointWhenLarge();
       troubles.committed();
     }
   };
@@ -98,18 +101,18 @@ export function openDatabase(
   files.onLost(() => (isLost = true));
   const beforeCommit = () => {
     if (isLost) throw dataLost;
-    log.count();
+    log.assignNumber();
   };
   const onFailure = (error: unknown) => troubles.writeFailed(error);
   const queue = new WriteQueue(writer, tx, {
     lockWaitMs,
     beforeCommit,
     afterCommit,
-    afterAnswers,
+    afterResponses,
     onFailure,
   });
-  // A new number for the log changes nothing else, and has a page written all the same.
-  const troubles = new Troubles(log, () => queue.write(({ $client }) => countLog($client)));
+  // Incrementing the WAL's number changes no data but still writes a page.
+  const troubles = new Troubles(log, () => queue.write(({ $client }) => incrementLogNumber($client)));
 
   return {
     read,
@@ -130,8 +133,8 @@ export function openDatabase(
   };
 }
 
-/** Reads memory that all connections share, and costs a microsecond or three. */
-function accountOf(writer: SqliteFile, reader: SqliteFile): Account {
+/** Reads memory shared by all connections, in one to three microseconds. */
+function recordOf(writer: SqliteFile, reader: SqliteFile): SqliteRecord {
   const log = reader.query<LogState, []>("PRAGMA wal_checkpoint(NOOP)");
   const version = writer.query<{ data_version: number }, []>("PRAGMA data_version");
   return {
@@ -139,7 +142,7 @@ function accountOf(writer: SqliteFile, reader: SqliteFile): Account {
       try {
         return log.get() ?? { log: 0, checkpointed: 0 };
       } catch (error) {
-        // On a read-only file system, where commands can still read, there is nothing to bring in.
+        // On a read-only file system, where commands can still read, there is nothing to checkpoint.
         if (error instanceof SQLiteError && error.code === "SQLITE_READONLY")
           return { log: 0, checkpointed: 0 };
         throw error;
@@ -150,15 +153,15 @@ function accountOf(writer: SqliteFile, reader: SqliteFile): Account {
 }
 
 function requireSafeSqlite(file: SqliteFile): void {
-  const found =
+  const version =
     file.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
-  if (Bun.semver.order(found, oldestSafeSqlite) >= 0) return;
+  if (Bun.semver.order(version, oldestSafeSqlite) >= 0) return;
   throw new Error(
-    `This build carries SQLite ${found}; ${oldestSafeSqlite} is the oldest that is safe with two processes.`,
+    `This build contains SQLite ${version}; ${oldestSafeSqlite} is the oldest version that is safe with two processes.`,
   );
 }
 
 const dataLost = new DomainError(
   "data_lost",
-  "The files of this workspace were exchanged or removed, so nothing is written any more. The log of the server says which.",
+  "Files of this workspace were replaced or removed, so changes are no longer accepted. The server log says which files.",
 );

@@ -2,8 +2,8 @@ import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { webhookEvents } from "../event-types.ts";
 
 /**
- * The tables as drizzle sees them. The SQL under `migrations/` is what creates them; a test compares the two.
- * Times are milliseconds since 1970 (UTC), ids are UUIDv7 in lower case.
+ * The tables as drizzle sees them. The SQL files in `migrations/` create them; a test compares the two. Times are
+ * milliseconds since 1970 (UTC); ids are UUIDv7 in lower case.
  */
 
 export const workspaceStamp = sqliteTable("workspace_stamp", {

@@ -6,50 +6,51 @@ import { hasCode } from "../system/error-code.ts";
 import { lockDescriptor } from "../system/libc.ts";
 import { touchFile } from "../system/on-disk.ts";
 
-/** How long to wait before another try for a lock that somebody else has, in milliseconds. */
+/** How long to wait between attempts to take a lock held by another process, in milliseconds. */
 const retryMs = 20;
 
-/** The lock of a data folder while it is held; `path` is its file. */
+/** The held lock of a data folder; `path` is its file. */
 export type ServerLock = Disposable & { readonly path: string };
 
 /**
- * Makes this process the one server of the data folder: the queue is worked off by one worker at a time. Two locks of the
- * operating system, which end with the process however that ends: on the folder itself, which nobody can take for
- * a file that was left behind, and on `server.lock`, which is the one that servers of older versions take. Commands
- * need no lock, but to change the tables, under which no server may run: they wait for each other, for `waitMs` at most.
- * @throws DomainError `conflict` when another process holds it; `invalid` when `server.lock` is something else; the
- *   system's or SQLite's error when this login may not use the file.
+ * Makes this process the only server of the data folder, so that one worker processes the queue. It takes two
+ * operating system locks, which end with the process however it ends: one on the folder itself, which nobody can
+ * mistake for a leftover file, and one on `server.lock`, which servers of older versions take. Commands need no lock,
+ * except to change tables, which must not happen under a server; they wait for each other for at most `waitMs`
+ * milliseconds.
+ * @throws DomainError `conflict` when another process holds the lock; `invalid` when `server.lock` is another kind of
+ *   file; the system's or SQLite's error when this login may not use the file.
  */
 export function holdServerLock(dataDir: string, waitMs = 0): ServerLock {
-  using taken = new DisposableStack();
+  using locks = new DisposableStack();
   const folder = openSync(dataDir, "r");
-  taken.defer(() => closeSync(folder));
+  locks.defer(() => closeSync(folder));
   const deadline = performance.now() + waitMs;
   while (lockDescriptor(folder) === "taken") {
-    if (performance.now() >= deadline) throw isServed(dataDir);
+    if (performance.now() >= deadline) throw alreadyServed(dataDir);
     Bun.sleepSync(retryMs);
   }
 
   const path = join(dataDir, "server.lock");
-  // SQLite would let everybody read the file, and who reads it can keep the server from its lock.
+  // SQLite would make the file readable by everybody, and a reader can prevent the server from locking it.
   touchFile(path);
   const file = new SqliteFile(path, { readwrite: true });
-  taken.defer(() => file.close());
+  locks.defer(() => file.close());
   try {
     file.run(`PRAGMA busy_timeout = ${waitMs}`);
     file.run("BEGIN EXCLUSIVE");
   } catch (error) {
-    if (hasCode(error, "SQLITE_BUSY")) throw isServed(dataDir);
+    if (hasCode(error, "SQLITE_BUSY")) throw alreadyServed(dataDir);
     if (!hasCode(error, "SQLITE_NOTADB")) throw error;
     throw new DomainError(
       "invalid",
-      `${path} is not the lock of parley. Nothing is kept in it: remove it, and start again.`,
+      `${path} is not parley's lock file. It holds no data: remove it, and start again.`,
     );
   }
-  const all = taken.move();
-  return { path, [Symbol.dispose]: () => all.dispose() };
+  const held = locks.move();
+  return { path, [Symbol.dispose]: () => held.dispose() };
 }
 
-function isServed(dataDir: string): DomainError {
+function alreadyServed(dataDir: string): DomainError {
   return new DomainError("conflict", `Another parley is serving ${dataDir} already. Stop it first.`);
 }

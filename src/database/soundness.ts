@@ -1,7 +1,7 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 
-/** What nearly every request asks for. Where one of these cannot be read, nothing can be answered. */
-const asked = [
+/** Tables that nearly every request reads. If one of them is unreadable, no request can be served. */
+const essentialTables = [
   "migrations",
   "workspace_stamp",
   "secret_key",
@@ -15,25 +15,29 @@ const asked = [
   "subscription_filters",
 ];
 
-/** What grows with the traffic. */
-const growing = ["messages", "events", "jobs", "attempts", "audit_entries"];
+/** Tables that grow with traffic. */
+const growingTables = ["messages", "events", "jobs", "attempts", "audit_entries"];
 
-/** A table of more rows is not checked as a whole. */
+/** Larger tables are not checked completely. */
 const rowsMax = 5_000;
 
-/** So many of the first and of the last rows of a table are read instead: what was written last is among them. */
+/**
+ * The number of rows read at either end of a table that is not checked completely: the latest writes are among them.
+ */
 const rowsAtEnds = 100;
 
 /**
- * Reads what can be read in bounded time, and returns the first thing that is wrong with it, in SQLite's words, or
- * undefined: of what nearly every request asks for whole tables with their indexes, of the rest both ends.
+ * Reads what can be read in bounded time and returns the first fault found, in SQLite's words, or undefined. Tables
+ * that nearly every request reads are checked completely, with their indexes; of the others only both ends are read.
  */
 export function findDamage(file: SqliteFile): string | undefined {
-  for (const table of [...asked, ...growing]) {
+  for (const table of [...essentialTables, ...growingTables]) {
     try {
-      const found =
-        growing.includes(table) || isLarge(file, table) ? readEnds(file, table) : checkWhole(file, table);
-      if (found !== undefined) return `${table}: ${found}`;
+      const fault =
+        growingTables.includes(table) || isLarge(file, table)
+          ? readEnds(file, table)
+          : checkWhole(file, table);
+      if (fault !== undefined) return `${table}: ${fault}`;
     } catch (error) {
       return `${table}: ${error instanceof Error ? error.message : String(error)}`;
     }
@@ -46,18 +50,18 @@ function isLarge(file: SqliteFile, table: string): boolean {
 }
 
 function checkWhole(file: SqliteFile, table: string): string | undefined {
-  const [[found] = []] = file.query(`PRAGMA integrity_check(${table})`).values();
-  return found === "ok" ? undefined : String(found);
+  const [[result] = []] = file.query(`PRAGMA integrity_check(${table})`).values();
+  return result === "ok" ? undefined : String(result);
 }
 
 function readEnds(file: SqliteFile, table: string): undefined {
-  // In the order in which the table is stored, whichever columns that goes by.
+  // In storage order, whichever columns that depends on.
   const keys = file
     .query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk")
     .all(table)
     .map(({ name }) => name);
-  const isByRow = file.query("SELECT 1 FROM pragma_table_list(?) WHERE wr = 0").get(table) !== null;
-  const columns = isByRow ? ["rowid"] : keys;
+  const hasRowid = file.query("SELECT 1 FROM pragma_table_list(?) WHERE wr = 0").get(table) !== null;
+  const columns = hasRowid ? ["rowid"] : keys;
   for (const direction of ["ASC", "DESC"]) {
     const order = columns.map((column) => `${column} ${direction}`).join(", ");
     file.query(`SELECT * FROM ${table} ORDER BY ${order} LIMIT ${rowsAtEnds}`).values();

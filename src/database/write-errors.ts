@@ -1,15 +1,15 @@
 import { SQLiteError } from "bun:sqlite";
 import { DomainError } from "../errors.ts";
 
-/** Which errors of SQLite say that nothing can be written, what they mean to an operator, and what helps. */
+/** SQLite errors that prevent every write, with their meaning to an operator and the remedy. */
 const causes: ReadonlyArray<{ code: RegExp; cause: string; remedy: string }> = [
   {
-    // The second is about the memory that connections share, which is a file too.
+    // IOERR_SHMSIZE concerns the memory shared by connections, which is a file too.
     code: /^SQLITE_(FULL|IOERR_SHMSIZE)$/,
     cause: "The disk is full",
     remedy: "make room on the disk of the data folder",
   },
-  { code: /^SQLITE_IOERR/, cause: "The disk reports an error", remedy: "look for it in the system's log" },
+  { code: /^SQLITE_IOERR/, cause: "The disk reports an error", remedy: "check the system log" },
   { code: /^SQLITE_READONLY/, cause: "The data folder is read-only", remedy: "make it writable" },
   { code: /^SQLITE_(CORRUPT|NOTADB)/, cause: "The database is damaged", remedy: "restore it from a backup" },
   {
@@ -20,19 +20,19 @@ const causes: ReadonlyArray<{ code: RegExp; cause: string; remedy: string }> = [
 ];
 
 /**
- * What keeps the data from being written, in words: "The disk is full". Undefined for an error that is about the change
- * and not about where it is written.
+ * Why data cannot be written, in words: "The disk is full". Undefined for an error that concerns the change itself
+ * rather than the storage.
  */
 export function causeOf(error: unknown): string | undefined {
-  return found(error)?.cause;
+  return storageFailure(error)?.cause;
 }
 
-/** The refusal, `busy` or `unwritable`, that stands for SQLite's error; any other error as it is. */
+/** The DomainError, `busy` or `unwritable`, for an SQLite error; any other error unchanged. */
 export function explainWriteError(error: unknown): unknown {
-  const known = found(error);
-  if (!known) return error;
-  const message = `${known.cause}. Nothing was saved; ${known.remedy} and try again.`;
-  // Without what drizzle puts around it, which quotes the values of the statement.
+  const failure = storageFailure(error);
+  if (!failure) return error;
+  const message = `${failure.cause}. Nothing was saved; ${failure.remedy} and try again.`;
+  // Without drizzle's wrapper, whose message quotes the values of the statement.
   return new DomainError(isBusy(error) ? "busy" : "unwritable", message, { cause: sqliteError(error) });
 }
 
@@ -41,9 +41,9 @@ export function isBusy(error: unknown): boolean {
   return sqliteError(error)?.code?.startsWith("SQLITE_BUSY") ?? false;
 }
 
-function found(error: unknown) {
+function storageFailure(error: unknown) {
   const code = sqliteError(error)?.code;
-  return code === undefined ? undefined : causes.find((each) => each.code.test(code));
+  return code === undefined ? undefined : causes.find((candidate) => candidate.code.test(code));
 }
 
 function sqliteError(error: unknown): SQLiteError | undefined {

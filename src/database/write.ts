@@ -9,18 +9,18 @@ type Call = {
   reject: (error: unknown) => void;
 };
 
-/** What became of one call inside the open transaction; it is told only after the commit. */
-type Ran = { call: Call } & ({ ok: true; value: unknown } | { ok: false; error: unknown });
+/** The outcome of one call inside the open transaction; the caller learns it only after the commit. */
+type Outcome = { call: Call } & ({ ok: true; value: unknown } | { ok: false; error: unknown });
 
-/** So many calls share one commit at most: none of them waits for long behind the others. */
+/** The maximum number of calls per commit, so that no call waits long for the others. */
 const callsPerCommit = 512;
 
-/** How soon to try again for a lock that another process holds, in milliseconds. */
+/** The interval between attempts to take a lock held by another process, in milliseconds. */
 const lockRetryMs = 2;
 
 /**
  * The only way to change data. SQLite has one writer at a time and a commit costs a disk flush, so calls queue up here
- * and those of one turn of the event loop share a transaction: while the disk is busy, the next ones gather.
+ * and those of one turn of the event loop share a transaction: while the disk is busy, the next batch gathers.
  */
 export class WriteQueue {
   readonly #file: SqliteFile;
@@ -28,13 +28,13 @@ export class WriteQueue {
   readonly #tx: Transaction;
   readonly #beforeCommit: () => void;
   readonly #afterCommit: () => void;
-  readonly #afterAnswers: (commit: Commit) => void;
+  readonly #afterResponses: (commit: Commit) => void;
   readonly #onFailure: (error: unknown) => void;
   readonly #lockWaitMs: number;
   #waiting: Call[] = [];
   #isRunning = false;
-  /** The last commit, while nobody but those who asked for its changes has heard of it. */
-  #untold: Commit | undefined;
+  /** The last commit, as long as only its callers know of it. */
+  #unannounced: Commit | undefined;
   #whenDrained: Array<() => void> = [];
 
   constructor(
@@ -42,13 +42,13 @@ export class WriteQueue {
     tx: Transaction,
     options: {
       lockWaitMs: number;
-      /** The last that is done in each transaction; where it throws, all of it is undone. */
+      /** Runs last in each transaction; if it throws, the transaction is rolled back. */
       beforeCommit: () => void;
-      /** Before anybody is told of the commit. */
+      /** Runs before the callers learn of the commit. */
       afterCommit: () => void;
-      /** A turn of the event loop later, and before the next transaction. */
-      afterAnswers: (commit: Commit) => void;
-      /** Told of whatever made a commit or one of its calls fail. */
+      /** Runs one turn of the event loop later, before the next transaction. */
+      afterResponses: (commit: Commit) => void;
+      /** Called with each error that made a commit or one of its calls fail. */
       onFailure: (error: unknown) => void;
     },
   ) {
@@ -57,7 +57,7 @@ export class WriteQueue {
     this.#tx = tx;
     this.#beforeCommit = options.beforeCommit;
     this.#afterCommit = options.afterCommit;
-    this.#afterAnswers = options.afterAnswers;
+    this.#afterResponses = options.afterResponses;
     this.#onFailure = options.onFailure;
     this.#lockWaitMs = options.lockWaitMs;
   }
@@ -68,101 +68,101 @@ export class WriteQueue {
     this.#waiting.push({ change, resolve: resolve as (value: unknown) => void, reject });
     if (!this.#isRunning) {
       this.#isRunning = true;
-      this.#runSoon();
+      this.#scheduleRun();
     }
     return promise;
   }
 
-  /** Resolves when no write is waiting or under way. */
+  /** Resolves when no write is queued or in flight. */
   drained(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();
     return new Promise((resolve) => this.#whenDrained.push(resolve));
   }
 
-  // A macrotask, so that every request that the event loop has at hand joins the batch. Bun says nothing of a rejection
-  // that comes from one, and a queue that stands still must not go unnoticed.
-  #runSoon(): void {
+  // Scheduled as a macrotask, so that every request already in the event loop joins the batch. Bun does not report a
+  // rejection from a macrotask, and a stalled queue must not go unnoticed.
+  #scheduleRun(): void {
     setImmediate(() => void this.#run().catch(reportError));
   }
 
   async #run(): Promise<void> {
-    this.#tellOfCommit();
+    this.#announceCommit();
     await this.#gather();
     const batch = this.#waiting.slice(0, callsPerCommit);
     this.#waiting = this.#waiting.slice(callsPerCommit);
     try {
       if (batch.length > 0) await this.#commitTogether(batch);
     } finally {
-      this.#goOn();
+      this.#continue();
     }
   }
 
-  // A turn after the commit: bringing in the log and beginning deliveries take milliseconds, and the answers, which are
-  // waited for, go out before. A fault of whoever listens is reported on its own: the change is made, and the next ones wait
-  // to be.
-  #tellOfCommit(): void {
-    const commit = this.#untold;
+  // Runs a turn after the commit: a checkpoint and starting deliveries take milliseconds, and the responses, which
+  // clients wait for, go out first. An error of a listener is reported separately: the commit has succeeded and the
+  // next writes are waiting.
+  #announceCommit(): void {
+    const commit = this.#unannounced;
     if (!commit) return;
-    this.#untold = undefined;
+    this.#unannounced = undefined;
     try {
-      this.#afterAnswers(commit);
+      this.#afterResponses(commit);
     } catch (error) {
       reportError(error);
     }
   }
 
-  // Those who were answered after the last commit send their next requests over the next few turns: as long as each turn
-  // brings more, what one commit costs is shared by more.
+  // Clients that got a response after the last commit send their next requests over the next few turns. As long as
+  // each turn brings more, more calls share the cost of one commit.
   async #gather(): Promise<void> {
     let gathered = 0;
     while (this.#waiting.length > gathered && this.#waiting.length < callsPerCommit) {
       gathered = this.#waiting.length;
-      await turn();
+      await nextTurn();
     }
   }
 
-  #goOn(): void {
-    if (this.#waiting.length > 0 || this.#untold) return this.#runSoon();
+  #continue(): void {
+    if (this.#waiting.length > 0 || this.#unannounced) return this.#scheduleRun();
     this.#isRunning = false;
-    for (const tell of this.#whenDrained.splice(0)) tell();
+    for (const resolve of this.#whenDrained.splice(0)) resolve();
   }
 
   async #commitTogether(batch: Call[]): Promise<void> {
-    let ran: Ran[];
+    let outcomes: Outcome[];
     try {
       await this.#begin();
-      ran = (await this.#runTogether(batch)) ?? (await this.#runApart(batch));
-      this.#tx.commit.end();
+      outcomes = (await this.#runTogether(batch)) ?? (await this.#runSeparately(batch));
+      this.#tx.commit.runDeferred();
       this.#beforeCommit();
       this.#statements.commit.run();
     } catch (error) {
-      const reason = this.#failed(error);
+      const reason = this.#reportFailure(error);
       for (const { reject } of batch) reject(reason);
       if (this.#file.inTransaction) this.#statements.rollBack.run();
       return;
     }
-    this.#untold = this.#tx.commit;
+    this.#unannounced = this.#tx.commit;
     this.#afterCommit();
-    for (const result of ran) {
+    for (const result of outcomes) {
       if (result.ok) result.call.resolve(result.value);
-      else result.call.reject(this.#failed(result.error));
+      else result.call.reject(this.#reportFailure(result.error));
     }
   }
 
-  /** What is to be said to whoever made the call. */
-  #failed(error: unknown): unknown {
+  /** Reports the failure and returns the error for the caller. */
+  #reportFailure(error: unknown): unknown {
     this.#onFailure(error);
     return explainWriteError(error);
   }
 
-  // Another process, a command, may hold the lock. Waiting inside SQLite would stop the event loop, and with it every
-  // read and delivery.
+  // Another process, such as a command, may hold the lock. Waiting inside SQLite would block the event loop, and with
+  // it every read and delivery.
   async #begin(): Promise<void> {
     const deadline = performance.now() + this.#lockWaitMs;
     while (true) {
       try {
         this.#statements.begin.run();
-        this.#renew();
+        this.#resetTransaction();
         return;
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error;
@@ -171,58 +171,58 @@ export class WriteQueue {
     }
   }
 
-  /** Runs the calls without a savepoint for each. Undefined when one threw after it had changed something. */
-  async #runTogether(batch: Call[]): Promise<Ran[] | undefined> {
-    const ran: Ran[] = [];
+  /** Runs the calls without savepoints. Returns undefined if one threw after it had changed something. */
+  async #runTogether(batch: Call[]): Promise<Outcome[] | undefined> {
+    const outcomes: Outcome[] = [];
     const { commit } = this.#tx;
     for (const call of batch) {
       commit.hasChanged = false;
       try {
         const value = call.change(this.#tx);
-        ran.push({ call, ok: true, value: isThenable(value) ? await value : value });
+        outcomes.push({ call, ok: true, value: isThenable(value) ? await value : value });
       } catch (error) {
         if (commit.hasChanged || !this.#file.inTransaction) return undefined;
-        ran.push({ call, ok: false, error });
+        outcomes.push({ call, ok: false, error });
       }
     }
-    return ran;
+    return outcomes;
   }
 
-  /** Begins anew and runs each call behind a savepoint, so that those that throw are undone alone. */
-  async #runApart(batch: Call[]): Promise<Ran[]> {
+  /** Starts over and runs each call inside a savepoint, so that a call that throws is rolled back alone. */
+  async #runSeparately(batch: Call[]): Promise<Outcome[]> {
     if (this.#file.inTransaction) this.#statements.rollBack.run();
     await this.#begin();
-    const ran: Ran[] = [];
-    for (const call of batch) ran.push(await this.#runAlone(call));
-    return ran;
+    const outcomes: Outcome[] = [];
+    for (const call of batch) outcomes.push(await this.#runAlone(call));
+    return outcomes;
   }
 
-  async #runAlone(call: Call): Promise<Ran> {
-    this.#statements.beginCall.run();
+  async #runAlone(call: Call): Promise<Outcome> {
+    this.#statements.createSavepoint.run();
     try {
       const value = await call.change(this.#tx);
-      // Not put off any longer, so that it is undone with the call.
-      this.#tx.commit.end();
-      this.#statements.endCall.run();
+      // Run deferred changes now, so that they are rolled back with the call.
+      this.#tx.commit.runDeferred();
+      this.#statements.releaseSavepoint.run();
       return { call, ok: true, value };
     } catch (error) {
-      // A full disk ends the whole transaction: then nothing of this batch is left to commit.
+      // A full disk rolls back the whole transaction: nothing of this batch is left to commit.
       if (!this.#file.inTransaction) throw error;
-      this.#statements.undoCall.run();
-      this.#statements.endCall.run();
+      this.#statements.rollBackToSavepoint.run();
+      this.#statements.releaseSavepoint.run();
       return { call, ok: false, error };
     } finally {
-      this.#renew(this.#tx.commit);
+      this.#resetTransaction(this.#tx.commit);
     }
   }
 
-  /** Forgets what was true of the transaction so far, but for who is to be told of it. */
-  #renew(before?: Commit): void {
+  /** Resets the state of the transaction, but keeps the work to announce. */
+  #resetTransaction(previous?: Commit): void {
     const commit = new Commit();
-    for (const id of before?.subscriptionsWithWork ?? []) commit.subscriptionsWithWork.add(id);
-    commit.hasFanOuts = before?.hasFanOuts ?? false;
+    for (const id of previous?.subscriptionsWithWork ?? []) commit.subscriptionsWithWork.add(id);
+    commit.hasFanOuts = previous?.hasFanOuts ?? false;
     this.#tx.commit = commit;
-    // Other processes may have changed the workspace since the last commit; while one is open nobody else can.
+    // Other processes may have changed the workspace since the last commit; during a transaction they cannot.
     this.#tx.cacheVersion.forget();
   }
 }
@@ -230,20 +230,20 @@ export class WriteQueue {
 function prepareStatements(file: SqliteFile) {
   return {
     begin: file.prepare("BEGIN IMMEDIATE"),
-    beginCall: file.prepare("SAVEPOINT call"),
-    endCall: file.prepare("RELEASE call"),
-    undoCall: file.prepare("ROLLBACK TO call"),
+    createSavepoint: file.prepare("SAVEPOINT call"),
+    releaseSavepoint: file.prepare("RELEASE call"),
+    rollBackToSavepoint: file.prepare("ROLLBACK TO call"),
     commit: file.prepare("COMMIT"),
     rollBack: file.prepare("ROLLBACK"),
   };
 }
 
-/** One turn of the event loop. */
-function turn(): Promise<void> {
+/** Resolves in the next turn of the event loop. */
+function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Also what drizzle hands out, which is no Promise and yet can be awaited. Waiting for a plain value would cost a turn. */
+/** Also true for drizzle's queries, which are thenable but not promises. Awaiting a plain value would cost a turn. */
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }

@@ -50,7 +50,7 @@ function isRefused(path: string): boolean {
     requireOwnLog(path);
     return false;
   } catch (error) {
-    expect(String(error)).toContain("beside it was written for");
+    expect(String(error)).toContain("next to it was written for");
     return true;
   }
 }

@@ -63,8 +63,8 @@ describe("an older parley.db beside the log of a server that was killed", () => 
     const log = readFileSync(file("parley.db-wal"));
 
     const message = await refusal(path);
-    expect(message).toMatch(/parley\.db is not the file that parley\.db-wal beside it was written for/);
-    expect(message).toMatch(/Put back the parley\.db that belongs to it; or.* move parley\.db-wal away/);
+    expect(message).toMatch(/parley\.db is not the file that parley\.db-wal next to it was written for/);
+    expect(message).toMatch(/Restore the parley\.db that belongs to it; or.* move parley\.db-wal away/);
     expect(readFileSync(file("parley.db-wal")).equals(log)).toBe(true);
 
     // Without the log, the copy is served as it was.
@@ -210,7 +210,7 @@ describe("server.lock", () => {
     writeFileSync(folder.file("server.lock"), "This is no lock, and it is long enough to be one.".repeat(99));
     const { status, message } = await runRefused(folder.path, serve);
     expect(status).toBe(1);
-    expect(message).toMatch(/server\.lock is not the lock of parley\. .* remove it, and start again/);
+    expect(message).toMatch(/server\.lock is not parley's lock file\. .* remove it, and start again/);
     expect(message).not.toContain("parley.db");
     rmSync(folder.file("server.lock"));
     await using server = await startServer({ dataDir: folder.path });
