@@ -3,12 +3,12 @@ import { accessSync, constants, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
 import { errorCode } from "./error-code.ts";
-import { linkRefused } from "./trusted-files.ts";
+import { symbolicLinkError } from "./trusted-files.ts";
 
-/** What SQLite takes at once when it opens a database, in bytes: the index of its log. */
-const takenAtOnce = 32_768;
+/** The disk space that SQLite needs at once to open a database, in bytes: the index of its WAL. */
+const openingBytes = 32_768;
 
-/** The refusal that stands for the system's or SQLite's error about the data folder; any other error as it is. */
+/** The DomainError for a system or SQLite error about the data folder; any other error unchanged. */
 export function explainDataError(error: unknown, dataDir: string): unknown {
   const code = errorCode(error);
   if (!(error instanceof Error) || code === undefined) return error;
@@ -16,20 +16,20 @@ export function explainDataError(error: unknown, dataDir: string): unknown {
   return explainSystemError(code, path, dataDir) ?? explainSqliteError(error, dataDir);
 }
 
-/** The refusal that stands for SQLite's error about the workspace in the folder; any other error as it is. */
+/** The DomainError for an SQLite error about the workspace in the folder; any other error unchanged. */
 export function explainSqliteError(error: unknown, dataDir: string): unknown {
-  const found = sqliteErrorOf(error);
-  if (!found) return error;
-  const code = found.code ?? "";
+  const sqliteError = sqliteErrorOf(error);
+  if (!sqliteError) return error;
+  const code = sqliteError.code ?? "";
   if (code.startsWith("SQLITE_BUSY")) {
     return new DomainError("busy", "Another process kept the database locked; try again in a moment.");
   }
   if (code === "SQLITE_NOTADB") {
-    return new DomainError("invalid", `${join(dataDir, "parley.db")} is not a database of parley.`);
+    return new DomainError("invalid", `${join(dataDir, "parley.db")} is not a parley database.`);
   }
-  if (code.startsWith("SQLITE_CORRUPT")) return dataDamaged(dataDir, found.message);
+  if (code.startsWith("SQLITE_CORRUPT")) return dataDamaged(dataDir, sqliteError.message);
   if (code === "SQLITE_FULL") return explainSystemError("ENOSPC", dataDir, dataDir);
-  // Of the others SQLite says only what it was about to do; the system says why that cannot be.
+  // SQLite's other errors name only the operation that failed; the system knows why.
   if (!/^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code)) return error;
   return (
     explainSystemError(whyNotWritable(dataDir) ?? "", dataDir, dataDir) ??
@@ -37,13 +37,13 @@ export function explainSqliteError(error: unknown, dataDir: string): unknown {
   );
 }
 
-/** The refusal of a database that cannot be read; `what` says what was found. */
-export function dataDamaged(dataDir: string, what: string): DomainError {
+/** The error for a database that cannot be read; `found` is what a check or SQLite reported. */
+export function dataDamaged(dataDir: string, found: string): DomainError {
   const path = join(dataDir, "parley.db");
   return new DomainError(
     "data_damaged",
-    `${path} is damaged (${what}). Put a copy of it back while no parley runs, without the parley.db-wal and ` +
-      "parley.db-shm of before; without a copy, sqlite3's command .recover saves what can still be read.",
+    `${path} is damaged (${found}). Restore a backup of it while no parley is running, after removing parley.db-wal and ` +
+      "parley.db-shm; without a backup, the .recover command of sqlite3 saves what is still readable.",
   );
 }
 
@@ -58,17 +58,17 @@ function explainSystemError(code: string, path: string, dataDir: string): Domain
     case "EROFS":
       return new DomainError(
         "unwritable",
-        `${path} is on a read-only file system. Have it mounted for writing, or choose another data folder with ` +
+        `${path} is on a read-only file system. Mount it read-write, or choose another data folder with ` +
           "--data-dir DIR or PARLEY_DATA_DIR.",
       );
     case "EACCES":
     case "EPERM":
       return new DomainError(
         "forbidden",
-        `This login may not use ${path}. Run parley as the login that it belongs to, or give it to this one (chown).`,
+        `This login may not use ${path}. Run parley as the login that owns it, or change its owner (chown).`,
       );
     case "ELOOP":
-      return linkRefused(path);
+      return symbolicLinkError(path);
     case "EEXIST":
     case "ENOTDIR":
       return new DomainError("invalid", `${dataDir} is not a folder.`);
@@ -79,21 +79,23 @@ function explainSystemError(code: string, path: string, dataDir: string): Domain
 
 function cannotBeWritten(code: string, dataDir: string, error: unknown): unknown {
   if (code.startsWith("SQLITE_IOERR")) return error;
-  return new DomainError("forbidden", `The data folder ${dataDir} cannot be written with this login.`);
+  return new DomainError("forbidden", `The data folder ${dataDir} is not writable for this login.`);
 }
 
-/** The system's word for why the folder cannot be written; undefined when it can, as far as the system knows. */
+/**
+ * The system's error code for why the folder cannot be written; undefined when it can be, as far as the system knows.
+ */
 function whyNotWritable(dataDir: string): string | undefined {
   try {
     accessSync(dataDir, constants.W_OK);
     const { bavail, bsize } = statfsSync(dataDir);
-    return bavail * bsize < takenAtOnce ? "ENOSPC" : undefined;
+    return bavail * bsize < openingBytes ? "ENOSPC" : undefined;
   } catch (error) {
     return errorCode(error);
   }
 }
 
-/** SQLite's own error in the one that drizzle puts around it. A refusal has said already what there is to say. */
+/** SQLite's error inside drizzle's wrapper. A DomainError already has its message. */
 function sqliteErrorOf(error: unknown): SQLiteError | undefined {
   if (error instanceof SQLiteError) return error;
   if (error instanceof DomainError) return undefined;

@@ -2,22 +2,22 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { hasCode } from "./error-code.ts";
 
-/** Enough for the deliveries to receivers that answer quickly, and for a few files and look-ups of names beside them. */
+/** Enough for deliveries to receivers that respond quickly, and for a few files and DNS look-ups at the same time. */
 const keptBackMax = 256;
 
-/** What macOS gives a process that may have any number, and what is taken for the limit where the system tells none. */
+/** The limit assumed when the system reports none; macOS allows this many to a process without a limit. */
 const limitWhenUnknown = 10_240;
 
-/** Who may have how many of the process's file descriptors; the rest is for the connections of clients. */
+/** How the process's file descriptors are divided; the remainder is for client connections. */
 export type DescriptorShares = {
-  /** So many no client gets: a quarter of all, 256 at most. */
+  /** The number withheld from clients: a quarter of all, at most 256. */
   keptBack: number;
-  /** How many sockets deliveries may have open at once, those that rest between two of them included. */
+  /** The maximum number of sockets open for deliveries at once, including idle ones kept alive between deliveries. */
   deliveries: number;
 };
 
 /**
- * The shares of `limit` descriptors. Bun raises the soft limit to the hard one when it starts, so that is the limit
+ * Divides `limit` descriptors. Bun raises the soft limit to the hard limit at startup, so the soft limit is the one
  * that counts.
  */
 export function descriptorShares(limit = descriptorLimit()): DescriptorShares {
@@ -25,7 +25,7 @@ export function descriptorShares(limit = descriptorLimit()): DescriptorShares {
   return { keptBack: Math.min(keptBackMax, quarter), deliveries: Math.floor((quarter * 15) / 16) };
 }
 
-/** How many descriptors the process may have. */
+/** The maximum number of descriptors of this process. */
 function descriptorLimit(): number {
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
   const limit = Number(userLimits?.open_files?.soft);
@@ -33,8 +33,8 @@ function descriptorLimit(): number {
 }
 
 /**
- * Descriptors that are held open for nothing, so that no connection of a client takes them. The system gives out every
- * other one before it refuses, and Bun accepts connections until it does.
+ * Descriptors held open as a reserve, so that client connections cannot take them. Bun accepts connections until the
+ * system has no descriptor left.
  */
 export class DescriptorReserve {
   readonly size: number;
@@ -44,19 +44,20 @@ export class DescriptorReserve {
     this.size = size;
   }
 
-  /** Holds as many as it should, or as there are. Returns whether one more is free. */
+  /** Refills the reserve as far as possible. Returns whether one more descriptor is free. */
   hold(): boolean {
     try {
       while (this.#held.length < this.size) this.#held.push(openSync(devNull, "r"));
       closeSync(openSync(devNull, "r"));
       return true;
     } catch (error) {
-      // For want of the file, and not of a descriptor, nothing can be held and nothing be said of what is free.
+      // If the file is missing, rather than a descriptor, nothing can be held and nothing is known about free
+      // descriptors.
       return !hasCode(error, "EMFILE", "ENFILE");
     }
   }
 
-  /** Gives them all to whoever opens something next. */
+  /** Releases the reserve, for the next files or sockets that are opened. */
   letGo(): void {
     for (const descriptor of this.#held.splice(0)) closeSync(descriptor);
   }

@@ -1,13 +1,14 @@
 import { getServers } from "node:dns";
 
 /**
- * Starts what Bun itself would only start with the first delivery: the thread of its HTTP client with its certificates,
- * and the resolver of names. Both need descriptors, and Bun ends the process when it finds none for the first; so they
- * are there before a client can take any. Nothing goes over the network. Takes some ten milliseconds.
+ * Starts the parts of Bun that it would otherwise start with the first delivery: the thread of its HTTP client, which
+ * loads the certificates, and the DNS resolver. Both need descriptors, and Bun ends the process if there is none for
+ * the first one, so they start before clients can take any. Nothing goes over the network. Takes about ten
+ * milliseconds.
  */
 export async function startLateStarters(): Promise<void> {
-  // Reads the system's configuration.
+  // Reads the system's resolver configuration.
   getServers();
-  // Where no socket can be: the request has failed when the thread stands.
+  // There can be no socket at this path. By the time the request fails, the thread has started.
   await fetch("https://localhost/", { unix: "/dev/null/none" }).catch(() => {});
 }

@@ -13,56 +13,56 @@ import { dirname, resolve } from "node:path";
 import { hasCode } from "./error-code.ts";
 
 /**
- * Writes a file of this process's own making, for its owner alone (mode 0600): under another name first, so that it is
- * there whole or not at all, and on disk when this returns. What depends on it may be committed then.
- * @throws the operating system's error; nothing is left then.
+ * Writes a new file for its owner alone (mode 0600). It is written under a temporary name and then renamed, so that it
+ * exists completely or not at all, and is on disk when this returns: data that depends on it may be committed then.
+ * @throws the operating system's error; nothing is left behind.
  */
 export function writeFileOnce(path: string, text: string): void {
-  const unfinished = `${path}.${crypto.randomUUID()}`;
+  const temporaryPath = `${path}.${crypto.randomUUID()}`;
   try {
-    const file = openSync(unfinished, "wx", 0o600);
+    const file = openSync(temporaryPath, "wx", 0o600);
     try {
-      // The mode above passes through the umask, which can only take away; a strange one must not lock the owner out.
+      // The umask applies to the mode above and can only remove bits; an unusual one must not lock the owner out.
       fchmodSync(file, 0o600);
       writeFileSync(file, text);
       fsyncSync(file);
     } finally {
       closeSync(file);
     }
-    renameSync(unfinished, path);
+    renameSync(temporaryPath, path);
   } catch (error) {
-    rmSync(unfinished, { force: true });
+    rmSync(temporaryPath, { force: true });
     throw error;
   }
   flush(dirname(path));
 }
 
 /**
- * Makes an empty file for its owner alone (mode 0600), or opens the one that is there, as it is; `more` is what else it
- * is opened with. No symbolic link is followed, and nobody waited for who should be at the other end of a pipe.
+ * Creates an empty file for its owner alone (mode 0600), or opens an existing one and leaves it unchanged; `moreFlags` are
+ * further open flags. Does not follow symbolic links and does not wait for the other end of a pipe.
  * @throws the operating system's error, `ELOOP` for a link.
  */
-export function touchFile(path: string, more = 0): void {
+export function touchFile(path: string, moreFlags = 0): void {
   const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-  closeSync(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | more, 0o600));
+  closeSync(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | moreFlags, 0o600));
 }
 
 /**
- * Makes the folder, for its owner alone, and those above it that are missing; each is on disk when this returns.
+ * Creates the folder and its missing parents for their owner alone (mode 0700); each is on disk when this returns.
  * @throws the operating system's error.
  */
 export function makeFolder(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   const topmost = resolve(first);
-  for (let made = resolve(path); ; made = dirname(made)) {
-    flush(dirname(made));
-    if (made === topmost) return;
+  for (let created = resolve(path); ; created = dirname(created)) {
+    flush(dirname(created));
+    if (created === topmost) return;
   }
 }
 
 /**
- * Returns once the file's content, or the names in the folder, are on disk.
+ * Returns once the content of the file, or the list of names in the folder, is on disk.
  * @throws the operating system's error.
  */
 export function flush(path: string): void {
@@ -70,7 +70,8 @@ export function flush(path: string): void {
   try {
     fsyncSync(opened);
   } catch (error) {
-    // A mount that keeps nothing, or that nobody may write to: what is there got there in another way.
+    // Mounts that do not support fsync (EINVAL) or are read-only (EROFS): nothing written by this process is at risk
+    // there.
     if (!hasCode(error, "EINVAL", "EROFS")) throw error;
   } finally {
     closeSync(opened);

@@ -57,7 +57,7 @@ describe("a secret.key that others can have written", () => {
       const { status, message } = await runRefused(folder.data, command);
       expect(status).toBe(1);
       expect(message).toContain("PARLEY_SECRET_KEY");
-      expect(message).toContain(`${key} may be written by others (mode 0${mode.toString(8)})`);
+      expect(message).toContain(`${key} is writable by others (mode 0${mode.toString(8)})`);
       expect(message).toEndWith(`chmod go-w ${key}`);
     }
     // What it says is what helps.

@@ -28,10 +28,7 @@ test("a database that finds no more room is said to be on a full disk", () => {
 test.each([
   ["ENOSPC", /^The disk that holds \/data is full/],
   ["EDQUOT", /^The disk that holds \/data is full/],
-  [
-    "EROFS",
-    /^\/data\/server\.lock is on a read-only file system\. Have it mounted for writing, or .*--data-dir/,
-  ],
+  ["EROFS", /^\/data\/server\.lock is on a read-only file system\. Mount it read-write, or .*--data-dir/],
   ["EACCES", /^This login may not use \/data\/server\.lock\. .*chown/],
 ])("the system's %s about a file is put into words that say what to do", (code, words) => {
   const error = Object.assign(new Error(code), { code, path: "/data/server.lock" });
