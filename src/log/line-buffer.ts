@@ -4,136 +4,141 @@ import { printableJson } from "../input/json.ts";
 import { hasCode } from "../system/error-code.ts";
 import { isReadyForWriting } from "../system/libc.ts";
 
-/** How much is gathered at most, in UTF-16 units, before it is written without waiting for the end of the turn. */
-const gatheredMax = 65_536;
+/** The amount buffered before it is written without waiting for the end of the turn, in UTF-16 units. */
+const bufferedMax = 65_536;
 
-/** How much is kept for a reader that is behind, in UTF-16 units or bytes: the lines of some 8,000 requests. */
-const keptMax = 2 * 1_024 * 1_024;
+/** The amount kept for a slow reader, in UTF-16 units or bytes: the lines of some 8,000 requests. */
+const pendingMax = 2 * 1_024 * 1_024;
 
-/** What anything that is ready for writing takes at once, in bytes. */
+/** The amount that any descriptor accepts at once when it is ready for writing, in bytes. */
 const pieceLength = 4_096;
 
-/** How long a reader that is behind is left alone, in milliseconds, before writing is tried again. */
-const pauseMs = 10;
+/** The pause before the next write to a slow reader, in milliseconds. */
+const retryMs = 10;
 
-/** How long the end of the process waits for a reader that is behind, in milliseconds. */
+/** How long process exit waits for a slow reader, in milliseconds. */
 const exitWaitMs = 1_000;
 
 const lineEnd = 10;
 
 /**
- * Lines of JSON for a file descriptor, written together once per turn of the event loop, in the order in which they came:
- * a write(2) for each line costs more than everything else about it. What a terminal would obey is escaped.
+ * Writes JSON lines to a file descriptor, batched once per turn of the event loop, in order: a write(2) per line would
+ * cost more than everything else about it. Characters that a terminal interprets are escaped.
  *
- * Nobody waits for a reader. What it has not taken yet is kept, up to a bound; further lines are left out and counted, and
- * so are those that a full disk or a closed pipe refuses. Once there is room, a line in their place says how many they
- * were. What is kept is written at the latest when the process exits, also over a fault that nobody catches, if the
- * reader takes it within a second; only a process that is killed, or crashes below JavaScript, takes the lines of its
- * last turn with it.
+ * Writers never wait for the reader. Output that the reader has not accepted is kept up to a limit; beyond it, lines
+ * are dropped and counted, as are lines that a full disk or a closed pipe rejects. Once there is room, one line
+ * reports how many were dropped. Pending output is written at process exit, even after an uncaught exception, if the
+ * reader accepts it within a second. Only a process that is killed, or crashes below JavaScript, loses the lines of
+ * its last turn.
  */
 export class LineBuffer {
   readonly #descriptor: number;
-  /** How much to write at once; Infinity where a write waits for nobody. */
+  /** The maximum size of one write; Infinity for a file, where a write never waits for a reader. */
   readonly #pieceLength: number;
-  #gathered = "";
-  /** What was gathered before and is not written yet, or the line that says how many lines were left out. */
-  #rest: Uint8Array = new Uint8Array();
-  /** How many lines the rest says were left out; 0 when it is made of other lines. */
-  #beingSaid = 0;
-  #leftOut = 0;
-  /** Whether what was written last breaks off within a line. */
+  #buffered = "";
+  /** Encoded output that is not written yet: buffered lines, or the line that reports how many were dropped. */
+  #unwritten: Uint8Array = new Uint8Array();
+  /** The number of dropped lines that the unwritten line reports; 0 when the unwritten output is ordinary lines. */
+  #gapLines = 0;
+  #dropped = 0;
+  /** Whether the last write ended in the middle of a line. */
   #isLineOpen = false;
-  #isLookAwaited = false;
+  #isFlushScheduled = false;
 
-  /** It stays for the life of the process. */
+  /** Cannot be disposed of: it lives as long as the process. */
   constructor(descriptor: number) {
-    this.#descriptor = isatty(descriptor) ? openedAnew(descriptor) : descriptor;
+    this.#descriptor = isatty(descriptor) ? reopenNonBlocking(descriptor) : descriptor;
     this.#pieceLength = isFile(descriptor) ? Infinity : pieceLength;
     process.on("exit", () => this.#flush(exitWaitMs));
   }
 
-  /** Takes a line, or several, with their line ends. Never throws and never waits. */
+  /** Takes one or more lines, each with its line end. Never throws and never waits. */
   write(lines: string): void {
-    if (this.#leftOut > 0 || this.#gathered.length + this.#rest.length > keptMax) {
-      this.#leftOut += countLines(lines);
+    if (this.#dropped > 0 || this.#buffered.length + this.#unwritten.length > pendingMax) {
+      this.#dropped += countLines(lines);
     } else {
-      this.#gathered += lines;
-      if (this.#gathered.length >= gatheredMax && !this.#isBehind) this.#flush();
-      if (this.#gathered === "" && !this.#isBehind) return;
+      this.#buffered += lines;
+      if (this.#buffered.length >= bufferedMax && !this.#isBehind) this.#flush();
+      if (this.#buffered === "" && !this.#isBehind) return;
     }
-    this.#lookSoon();
+    this.#scheduleFlush();
   }
 
   get #isBehind(): boolean {
-    return this.#rest.length > 0;
+    return this.#unwritten.length > 0;
   }
 
-  #lookSoon(): void {
-    if (this.#isLookAwaited) return;
-    this.#isLookAwaited = true;
-    const look = () => {
-      this.#isLookAwaited = false;
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    const flush = () => {
+      this.#isFlushScheduled = false;
       this.#flush();
-      if (this.#isBehind) this.#lookSoon();
+      if (this.#isBehind) this.#scheduleFlush();
     };
-    if (this.#isBehind) setTimeout(look, pauseMs);
-    else setImmediate(look);
+    if (this.#isBehind) setTimeout(flush, retryMs);
+    else setImmediate(flush);
   }
 
-  /** Writes what there is, as far as it is taken at once or within `waitMs`. */
+  /** Writes pending output as far as the descriptor accepts it at once or within `waitMs` milliseconds. */
   #flush(waitMs = 0): void {
     const deadline = waitMs && performance.now() + waitMs;
-    while (this.#isBehind || this.#next()) {
+    while (this.#isBehind || this.#takeNext()) {
       const msLeft = deadline && Math.max(0, Math.ceil(deadline - performance.now()));
       if (this.#pieceLength < Infinity && !isReadyForWriting(this.#descriptor, msLeft)) return;
       if (!this.#writePiece()) return;
     }
   }
 
-  /** Makes the next lines the rest. False when there are none. */
-  #next(): boolean {
-    if (this.#gathered !== "") {
-      this.#rest = Buffer.from(printableJson(this.#gathered));
-      this.#gathered = "";
+  /** Moves the next lines to `#unwritten`. Returns false when there are none. */
+  #takeNext(): boolean {
+    if (this.#buffered !== "") {
+      this.#unwritten = Buffer.from(printableJson(this.#buffered));
+      this.#buffered = "";
       return true;
     }
-    if (this.#leftOut === 0) return false;
-    this.#rest = Buffer.from((this.#isLineOpen ? "\n" : "") + lineOfGap(this.#leftOut));
-    this.#beingSaid = this.#leftOut;
-    this.#leftOut = 0;
+    if (this.#dropped === 0) return false;
+    this.#unwritten = Buffer.from((this.#isLineOpen ? "\n" : "") + gapLine(this.#dropped));
+    this.#gapLines = this.#dropped;
+    this.#dropped = 0;
     return true;
   }
 
-  /** Writes a piece of the rest. False when nothing more can be written now. */
+  /** Writes part of `#unwritten`. Returns false when nothing more can be written now. */
   #writePiece(): boolean {
-    const rest = this.#rest;
+    const unwritten = this.#unwritten;
     try {
-      const written = writeSync(this.#descriptor, rest, 0, Math.min(rest.length, this.#pieceLength));
-      this.#isLineOpen = rest[written - 1] !== lineEnd;
-      this.#rest = rest.subarray(written);
-      if (!this.#isBehind) this.#beingSaid = 0;
+      const written = writeSync(
+        this.#descriptor,
+        unwritten,
+        0,
+        Math.min(unwritten.length, this.#pieceLength),
+      );
+      this.#isLineOpen = unwritten[written - 1] !== lineEnd;
+      this.#unwritten = unwritten.subarray(written);
+      if (!this.#isBehind) this.#gapLines = 0;
       return true;
     } catch (error) {
-      // A pipe whose reader is gone, a full disk: serving goes on, and it is tried again with later lines.
-      if (!hasCode(error, "EAGAIN")) this.#giveUp();
+      // A closed pipe or a full disk: the server keeps running and retries with later lines.
+      if (!hasCode(error, "EAGAIN")) this.#dropAll();
       return false;
     }
   }
 
-  #giveUp(): void {
-    this.#leftOut += this.#beingSaid || countLines(Buffer.from(this.#rest).toString());
-    this.#leftOut += countLines(this.#gathered);
-    this.#beingSaid = 0;
-    this.#rest = new Uint8Array();
-    this.#gathered = "";
+  #dropAll(): void {
+    this.#dropped += this.#gapLines || countLines(Buffer.from(this.#unwritten).toString());
+    this.#dropped += countLines(this.#buffered);
+    this.#gapLines = 0;
+    this.#unwritten = new Uint8Array();
+    this.#buffered = "";
   }
 }
 
 /**
- * The terminal opened anew, so that a write to it takes what there is room for and does not wait: one that is ready may
- * have room for less than a page. Set on the descriptor itself, the shell would get that too.
+ * Reopens the terminal in non-blocking mode, so that a write takes what there is room for: a terminal that is ready
+ * may have room for less than a page. Setting the mode on the descriptor itself would affect the shell too.
  */
-function openedAnew(descriptor: number): number {
+function reopenNonBlocking(descriptor: number): number {
   try {
     return openSync(`/dev/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
@@ -149,7 +154,7 @@ function isFile(descriptor: number): boolean {
   }
 }
 
-function lineOfGap(lines: number): string {
+function gapLine(lines: number): string {
   const line = { level: 40, time: new Date().toISOString(), lines, msg: "log.lines_left_out" };
   return `${JSON.stringify(line)}\n`;
 }

@@ -5,7 +5,7 @@ import { RepeatedFailures } from "./repeated-failures.ts";
 
 export type Log = Logger;
 
-/** How much of an error is kept, in UTF-16 units of each text; what user text it quotes can be long. */
+/** The maximum length of an error's texts, in UTF-16 units: user text that they quote can be long. */
 const messageLengthMax = 1_000;
 const stackLengthMax = 4_000;
 const causesMax = 3;
@@ -13,9 +13,9 @@ const causesMax = 3;
 const standardError = new LineBuffer(2);
 
 /**
- * The log: one JSON line per operation on standard error, with everything known about it. It never holds a secret, so
- * whoever logs an address logs the route and not the path. What is logged as an error with an `err` is counted where it
- * repeats itself, and the number is said instead.
+ * The log: one JSON line per operation on standard error, with everything known about it. It never contains a secret,
+ * so callers log the route and not the path. Repeated lines at level error that have an `err` are counted, and the
+ * number is logged instead.
  */
 export function createLog(level: string, destination: DestinationStream = standardError): Log {
   const log = pino(
@@ -28,17 +28,17 @@ export function createLog(level: string, destination: DestinationStream = standa
     destination,
   );
   const error: (this: Log, fields: object, message?: string) => void = log.error;
-  const repeated = new RepeatedFailures((leftOut) => error.call(log, leftOut, "log.repeats_left_out"));
-  // The logs of the routes inherit it.
+  const repeated = new RepeatedFailures((dropped) => error.call(log, dropped, "log.repeats_left_out"));
+  // Child loggers inherit it.
   log.error = function (this: Log, fields: object, message = "") {
-    if (!("err" in fields) || repeated.isToBeWritten({ of: message, code: codeOf(fields) })) {
+    if (!("err" in fields) || repeated.shouldWrite({ of: message, code: codeOf(fields) })) {
       error.call(this, fields, message);
     }
   };
   return log;
 }
 
-/** What tells one failure from another that is logged with the same message. */
+/** Distinguishes failures that are logged with the same message. */
 function codeOf({ err, status }: { err?: unknown; status?: unknown }): string {
   if (!(err instanceof Error)) return err === undefined ? String(status) : typeof err;
   return errorCode(err) ?? err.name;
