@@ -1,11 +1,11 @@
 import { type DomainError, invalid } from "../errors.ts";
 
-/** No body of the API nests deeper than three; parsers and printers of what comes after are recursive. */
+/** The deepest body of the API has three levels; the parser and later printers are recursive. */
 const depthMax = 32;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Stands in for a body that could not be read; what is wrong with it is said when the body's turn in the checks comes. */
+/** A placeholder for an unreadable body; its error is thrown when the order of checks comes to the body. */
 export class UnreadableBody {
   readonly error: DomainError;
   constructor(error: DomainError) {
@@ -13,7 +13,7 @@ export class UnreadableBody {
   }
 }
 
-/** The JSON value of the bytes, or why they hold none. */
+/** Parses the bytes as JSON; returns an UnreadableBody when they are not. */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
@@ -33,9 +33,9 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * The JSON as a terminal may be given it, the same value to whoever parses it. Control characters, separators of lines and
- * marks that turn the reading direction can stand only inside of its strings, where there is another spelling for them;
- * the ends of lines between its values stay.
+ * Escapes JSON for a terminal without changing its value. Control characters, line separators and bidirectional
+ * formatting characters can occur only inside strings, where they can be written as escapes; line ends between values
+ * are kept.
  */
 export function printableJson(json: string): string {
   return json.replace(
@@ -44,7 +44,7 @@ export function printableJson(json: string): string {
   );
 }
 
-/** Whether the text has more opening brackets than that, inside of strings or not: hardly any has. */
+/** Whether the text has more opening brackets than `limit`, inside strings or not. Hardly any has. */
 function mayNestDeeper(text: string, limit: number): boolean {
   let count = 0;
   for (const bracket of ["[", "{"]) {
@@ -55,7 +55,7 @@ function mayNestDeeper(text: string, limit: number): boolean {
   return false;
 }
 
-// Told from the brackets alone, before anything that would recurse. Brackets inside of strings do not count.
+// Counts brackets only, without recursion. Brackets inside strings do not count.
 function isDeeperThan(text: string, limit: number): boolean {
   let depth = 0;
   let isString = false;

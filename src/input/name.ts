@@ -6,8 +6,7 @@ const check = checkOf(
 );
 
 /**
- * The name of a team, a person, a bot, a token or an incoming webhook, without the white space around it: 1 to 255 code
- * points on one line.
+ * Returns the name of a team, person, bot, token or incoming webhook, trimmed: 1 to 255 code points on one line.
  * @throws DomainError `invalid` on `name`.
  */
 export function checkName(name: unknown): string {

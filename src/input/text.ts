@@ -1,67 +1,69 @@
 const whiteSpace = /^\p{White_Space}$/u;
 
-/** The text without the Unicode white space around it. Linear in its length, whatever stands in the middle. */
+/** Removes Unicode white space from both ends. Takes time linear in the length, whatever the text contains. */
 export function trim(text: string): string {
   let start = 0;
   let end = text.length;
-  // All white space lies in the basic plane, so one UTF-16 unit is one character here.
+  // All white space is in the Basic Multilingual Plane, so one UTF-16 unit is one character here.
   while (start < end && whiteSpace.test(text[start] as string)) start++;
   while (end > start && whiteSpace.test(text[end - 1] as string)) end--;
   return text.slice(start, end);
 }
 
-/** How many Unicode code points the text has: the unit of every length limit. */
+/** The number of Unicode code points, which is the unit of every length limit. */
 export function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
 }
 
-/** Whether the text is within `limit` code points, told without counting those of a text that cannot be. */
+/** Whether the text has at most `limit` code points. Does not count them where the UTF-16 length decides. */
 export function isWithin(text: string, limit: number): boolean {
   if (text.length <= limit) return true;
   return text.length <= limit * 2 && codePoints(text) <= limit;
 }
 
-/** Whether the text can be stored and shown again as it is: no NUL and no half of a surrogate pair. */
+/** Whether the text can be stored and returned unchanged: it has no NUL and no lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-// A name stands in one line of a list, a terminal and a log, and is told from others by the eye: no control characters,
-// no line ends, no marks that turn the reading direction of what follows, and of the characters without a shape only
-// those that letters and emoji need: the joiners, the choice of looks, the tags of a flag, a direction for the next one.
+// Names appear in lists, terminals and log lines, and people distinguish them by sight. So they have no control
+// characters, no line ends, no bidirectional marks that affect the following text, and of the invisible characters
+// only those that letters and emoji need: joiners, variation selectors, the tags of flags, and marks for the direction
+// of the next character.
 const unfitForNames =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}[\p{Default_Ignorable_Code_Point}--[\u061C\u200C-\u200F\p{Variation_Selector}\u{E0020}-\u{E007F}]]]/v;
 
-/** Whether the text can be the name of something: on one line, and not able to disguise what stands beside it. */
+/** Whether the text can be a name: it is on one line and cannot disguise adjacent text. */
 export function isNameable(text: string): boolean {
   return !unfitForNames.test(text);
 }
 
-// Accents and vowel signs belong to the letter before them; on a picture, or as the choice of its looks, they are no text.
-const word = /[\p{L}\p{N}][[\p{L}\p{N}\p{Mn}\p{Mc}]--\p{Variation_Selector}]*/gv;
+// Accents and vowel signs belong to the letter before them; on an emoji, or as a variation selector, they are not
+// text.
+const slugWord = /[\p{L}\p{N}][[\p{L}\p{N}\p{Mn}\p{Mc}]--\p{Variation_Selector}]*/gv;
 
 /**
- * The slug of a name: NFKC, lower case, letters and digits of any script kept (with the marks that belong to them),
- * every other run one `-`, none at the ends. Empty when the name holds no letter and no digit.
+ * The slug of a name: NFKC, lower case, with letters and digits of any script (and their combining marks) kept and
+ * every other run replaced by one `-`, none at the ends. Empty when the name has no letter or digit.
  */
 export function slugOf(name: string): string {
   const plain = name.normalize("NFKC").toLowerCase().normalize("NFKC");
-  return (plain.match(word) ?? []).join("-");
+  return (plain.match(slugWord) ?? []).join("-");
 }
 
-// People read lists of names, so they are in the order of a dictionary and not of character codes.
+// Lists of names are for people, so they are in dictionary order, not in order of character codes.
 const dictionary = new Intl.Collator("en", { numeric: true });
 
-/** Compares two things for a list by name; those of one name stand in the order in which they were made. */
+/** Compares two items for a list sorted by name; items with equal names are in order of creation. */
 export function byName(a: { id: string; name: string }, b: { id: string; name: string }): number {
   return dictionary.compare(a.name, b.name) || (a.id < b.id ? -1 : 1);
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether the text is a uuid of any version, in either case. */
+/** Whether the text is a UUID of any version, in upper or lower case. */
 export function isUuid(text: string): boolean {
-  return text.length === 36 && uuid.test(text);
+  return text.length === 36 && uuidPattern.test(text);
 }

@@ -13,41 +13,41 @@ import { type FieldErrors, invalid } from "../errors.ts";
 import { UnreadableBody } from "./json.ts";
 import { isNameable, isStorable, isUuid, isWithin, trim } from "./text.ts";
 
-/** A list can be wrong in more places than anybody wants to read, or we want to write. */
+/** The maximum number of fields in an error: a long list can have more errors than are useful. */
 const errorsMax = 100;
 
 type TextRules = {
-  /** In Unicode code points, after trimming where `isTrimmed`. */
+  /** In Unicode code points, after trimming if `isTrimmed`. */
   maxLength: number;
   minLength?: number;
-  /** White space around it is dropped before it is measured and stored. */
+  /** Removes surrounding white space before the text is measured and stored. */
   isTrimmed?: boolean;
   format?: string;
-  /** Stands on one line: no control characters, and no marks that hide or that turn the reading direction. */
+  /** The text must be on one line, without control characters, invisible characters or bidirectional marks. */
   isName?: boolean;
   description?: string;
 };
 
-TypeRegistry.Set("Text", (schema: TextRules, value) => whyNotText(schema, value) === undefined);
+TypeRegistry.Set("Text", (schema: TextRules, value) => textProblem(schema, value) === undefined);
 TypeRegistry.Set("Uuid", (_schema, value) => typeof value === "string" && isUuid(value));
 TypeRegistry.Set("OneOf", (schema: { enum: readonly unknown[] }, value) => schema.enum.includes(value));
 TypeRegistry.Set("PageNumber", (_schema, value) => typeof value === "string" && pageNumber.test(value));
 
 const pageNumber = /^0*[1-9][0-9]{0,14}$/;
-/** The largest number that the pattern takes. */
+/** The largest number that the pattern matches. */
 const pageMax = 999_999_999_999_999;
 
-/** A text whose length is counted in code points, as JSON Schema counts too. NUL and lone surrogates are refused. */
+/** A text whose length is counted in code points, as in JSON Schema. NUL and lone surrogates are rejected. */
 export function Text(rules: TextRules): TUnsafe<string> {
   return Type.Unsafe<string>({ [Kind]: "Text", type: "string", minLength: 0, ...rules });
 }
 
-/** A uuid in either case. */
+/** A UUID in upper or lower case. */
 export function Uuid(options: { description?: string } = {}): TUnsafe<string> {
   return Type.Unsafe<string>({ [Kind]: "Uuid", type: "string", format: "uuid", ...options });
 }
 
-/** A page of a collection, from 1, as it stands in a query string. */
+/** A page number of a collection, starting at 1, as a query parameter. */
 export function PageNumber(options: { description?: string } = {}): TUnsafe<string> {
   return Type.Unsafe<string>({
     [Kind]: "PageNumber",
@@ -65,16 +65,15 @@ export function Nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** One of the words, and nothing else. */
+/** Exactly one of the words. */
 export function OneOf<const Words extends readonly string[]>(words: Words): TUnsafe<Words[number]> {
   return Type.Unsafe<Words[number]>({ [Kind]: "OneOf", type: "string", enum: words });
 }
 
 /**
- * Makes the check for an object of the schema's shape. The check returns a new object with the schema's fields and no
- * others, texts trimmed where the schema says so.
- * @throws DomainError `invalid` with a message for each field that is wrong, for 100 of them at most, `body` naming the
- *   whole input.
+ * Compiles a check for objects of the schema's shape. The check returns a new object with only the schema's fields,
+ * and trims texts where the schema says so.
+ * @throws DomainError `invalid` with one message per invalid field, at most 100; `body` refers to the whole input.
  */
 export function checkOf<S extends TObject>(schema: S): (input: unknown) => Static<S> {
   const compiled = TypeCompiler.Compile(schema);
@@ -100,7 +99,7 @@ function isTrimmed(schema: TSchema): boolean {
   return schema.isTrimmed === true || (schema.anyOf as TSchema[] | undefined)?.some(isTrimmed) === true;
 }
 
-function whyNotText(rules: TextRules, value: unknown): string | undefined {
+function textProblem(rules: TextRules, value: unknown): string | undefined {
   if (typeof value !== "string") return "must be a string";
   if (!isStorable(value)) return "must not contain a NUL character or half of a surrogate pair";
   const text = rules.isTrimmed ? trim(value) : value;
@@ -112,28 +111,28 @@ function whyNotText(rules: TextRules, value: unknown): string | undefined {
 }
 
 function explain(errors: Iterable<ValueError>): FieldErrors {
-  // A Map: a field may be called `__proto__`.
+  // A Map, because a field may be called `__proto__`.
   const found = new Map<string, string[]>();
   for (const error of errors) {
-    const real = branchThatWasMeant(error);
-    const field = fieldOf(real.path);
-    const subject = real.path === "" ? "body" : `${field} field`;
-    if (!found.has(field)) found.set(field, [`The ${subject} ${complaint(real)}.`]);
+    const branch = intendedBranch(error);
+    const field = fieldOf(branch.path);
+    const subject = branch.path === "" ? "body" : `${field} field`;
+    if (!found.has(field)) found.set(field, [`The ${subject} ${problemOf(branch)}.`]);
     if (found.size === errorsMax) break;
   }
   return Object.fromEntries(found);
 }
 
-// Of `X or null`, the reader wants to hear what is wrong with X.
-function branchThatWasMeant(error: ValueError): ValueError {
+// For `X or null`, report what is wrong with X.
+function intendedBranch(error: ValueError): ValueError {
   if (error.type !== ValueErrorType.Union) return error;
   const branches = (error.schema.anyOf as TSchema[] | undefined) ?? [];
-  const meant = branches.findIndex((branch) => branch.type !== "null");
-  const [inner] = error.errors[meant] ?? [];
-  return inner === undefined ? error : branchThatWasMeant(inner);
+  const intended = branches.findIndex((branch) => branch.type !== "null");
+  const [inner] = error.errors[intended] ?? [];
+  return inner === undefined ? error : intendedBranch(inner);
 }
 
-/** `/channel_ids/0` is shown as `channel_ids.0`; the whole input is `body`. */
+/** Converts `/channel_ids/0` to `channel_ids.0`; the whole input is `body`. */
 function fieldOf(path: string): string {
   if (path === "") return "body";
   return path
@@ -143,9 +142,9 @@ function fieldOf(path: string): string {
     .join(".");
 }
 
-function complaint({ schema, type, value }: ValueError): string {
+function problemOf({ schema, type, value }: ValueError): string {
   if (value === undefined || type === ValueErrorType.ObjectRequiredProperty) return "is required";
-  if (schema[Kind] === "Text") return whyNotText(schema as unknown as TextRules, value) ?? "is not valid";
+  if (schema[Kind] === "Text") return textProblem(schema as unknown as TextRules, value) ?? "is not valid";
   if (schema[Kind] === "Uuid") return "must be a uuid";
   if (schema[Kind] === "PageNumber") return `must be a whole number from 1 to ${pageMax}`;
   if (schema[Kind] === "OneOf") return `must be one of: ${(schema.enum as string[]).join(", ")}`;

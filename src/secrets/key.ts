@@ -6,10 +6,11 @@ import { flush, writeFileOnce } from "../system/on-disk.ts";
 import { readTrusted } from "../system/trusted-files.ts";
 
 /**
- * The key that signing secrets are encrypted under: `PARLEY_SECRET_KEY` where it is set, else the key file in the data
- * folder. Undefined when there is none, which is said where a secret is needed and stops nothing else. A file that an
- * operator has just put there is on disk when this returns, before anything is sealed under it.
- * @throws DomainError `invalid` when the file does not hold a key, is a link, or can have been written by somebody else.
+ * The key that encrypts signing secrets: `PARLEY_SECRET_KEY` if set, otherwise the key file in the data folder.
+ * Undefined when there is none; the operation that needs a secret reports that, and everything else works without. A
+ * key file that an operator has just restored is on disk when this returns, before anything is encrypted with it.
+ * @throws DomainError `invalid` when the file does not contain a key, is a link, or may have been written by somebody
+ *   else.
  */
 export function findKey(dataDir: string, fromSettings: string): Buffer | undefined {
   if (fromSettings !== "") return parseKey(fromSettings);
@@ -24,11 +25,11 @@ export function findKey(dataDir: string, fromSettings: string): Buffer | undefin
   }
   throw new DomainError(
     "invalid",
-    `${path} does not hold a key (${keyBytes} bytes in base64). Put the right one back from a copy.`,
+    `${path} does not hold a key (${keyBytes} bytes in base64). Restore the right one from a backup.`,
   );
 }
 
-/** Makes the key file of a new data folder, for its owner alone (mode 0600) and on disk. One that is there stays. */
+/** Creates the key file of a new data folder, for its owner alone (mode 0600) and on disk. Keeps an existing one. */
 export function createKeyFile(dataDir: string): void {
   const path = keyFile(dataDir);
   if (existsSync(path)) return;
@@ -36,7 +37,7 @@ export function createKeyFile(dataDir: string): void {
   writeFileOnce(path, `${key.toString("base64")}\n`);
 }
 
-/** Where the key of a data folder is kept. It is made with the first team, after the tables. */
+/** The path of a data folder's key file. It is created with the first team, after the tables. */
 export function keyFile(dataDir: string): string {
   return join(dataDir, "secret.key");
 }

@@ -6,18 +6,18 @@ import { selectKeyCheck, upsertKeyCheck } from "./store.ts";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Where a sealed secret belongs, as `table:id`: sealed for one row it does not open for another. */
+/** The row that a sealed secret belongs to, as `table:id`. It cannot be opened for another row. */
 type Place = `${string}:${string}`;
 
 /**
- * Keeps the secrets that must be read back to sign with: encrypted (AES-256-GCM), each with a nonce of its own and
- * bound to its row. All that a workspace seals is under one key, the server's: whoever has another one is refused.
+ * Encrypts the secrets that must be read back for signing (AES-256-GCM), each with its own nonce and bound to its row.
+ * All secrets of a workspace are encrypted with one key, the server's; a process with another key is refused.
  */
 export class Vault {
   readonly #key: Buffer | undefined;
-  /** Tells this key from others. */
+  /** Identifies the key. */
   readonly #checkValue: Buffer | undefined;
-  /** What was opened, for as long as somebody holds on to the very bytes that it was sealed in. */
+  /** Cached plaintexts, each for as long as the sealed bytes that it came from are referenced. */
   readonly #opened = new WeakMap<Uint8Array, { secret: string; place: Place }>();
 
   constructor(key: Buffer | undefined) {
@@ -26,8 +26,8 @@ export class Vault {
   }
 
   /**
-   * Makes this key the workspace's, as a server does when it starts: with it the secrets are read. Without a key nothing
-   * changes. Returns whether the workspace had another one before.
+   * Makes this key the workspace's, as a server does at startup, since it reads the secrets with it. Without a key
+   * this does nothing. Returns whether the workspace had another key before.
    */
   async adopt(database: Database): Promise<boolean> {
     const checkValue = this.#checkValue;
@@ -38,15 +38,15 @@ export class Vault {
   }
 
   /**
-   * The secret as it is stored. The first one makes its key the workspace's.
-   * @throws DomainError `key_missing` when there is no key to seal with, or it is not the workspace's.
+   * Encrypts the secret for storage. The first secret makes the key the workspace's.
+   * @throws DomainError `key_missing` when there is no key, or it is not the workspace's.
    */
   async seal(tx: Transaction, secret: string, place: Place): Promise<Buffer> {
     if (!this.#key || !this.#checkValue) {
-      throw keyMissing("The key file is missing, so no new secret can be kept.");
+      throw keyError("The key file is missing, so no new secret can be stored.");
     }
     const known = await selectKeyCheck(tx);
-    if (known && !known.equals(this.#checkValue)) throw otherKey();
+    if (known && !known.equals(this.#checkValue)) throw wrongKey();
     if (!known) await upsertKeyCheck(tx, this.#checkValue);
 
     const nonce = randomBytes(nonceBytes);
@@ -57,8 +57,8 @@ export class Vault {
   }
 
   /**
-   * The secret in clear.
-   * @throws DomainError `key_missing` when there is no key, it is another one, or what is stored was altered.
+   * Decrypts the secret.
+   * @throws DomainError `key_missing` when there is no key, it is the wrong one, or the stored bytes were altered.
    */
   open(stored: Uint8Array, place: Place): string {
     const opened = this.#opened.get(stored);
@@ -69,7 +69,7 @@ export class Vault {
   }
 
   #decipher(stored: Uint8Array, place: Place): string {
-    if (!this.#key) throw keyMissing("The key file is missing, so the signing secret cannot be read.");
+    if (!this.#key) throw keyError("The key file is missing, so the signing secret cannot be read.");
     try {
       const decipher = createDecipheriv("aes-256-gcm", this.#key, stored.subarray(0, nonceBytes), {
         authTagLength: tagBytes,
@@ -80,11 +80,11 @@ export class Vault {
         decipher.update(stored.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8")
       );
     } catch {
-      throw keyMissing("The signing secret cannot be read with this key.");
+      throw keyError("The signing secret cannot be read with this key.");
     }
   }
 
-  /** Why what is stored cannot be read, in words for the operator; undefined when it can. */
+  /** Why the stored secret cannot be read, as a sentence for the operator; undefined when it can. */
   whyUnreadable(stored: Uint8Array, place: Place): string | undefined {
     try {
       this.open(stored, place);
@@ -96,19 +96,19 @@ export class Vault {
   }
 }
 
-function otherKey(): DomainError {
+function wrongKey(): DomainError {
   return new DomainError(
     "key_missing",
-    "This is not the key that the server of this workspace keeps its secrets under, so it could not read a new one. " +
-      "Set PARLEY_SECRET_KEY to the server's, or put its secret.key back, and try again; where that key is lost, " +
-      "start the server with this one first.",
+    "This is not the key that the server of this workspace encrypts its secrets with, so it could not read a new one. " +
+      "Set PARLEY_SECRET_KEY to the server's key, or restore its secret.key, and try again; if that key is lost, " +
+      "start the server with this key first.",
   );
 }
 
-function keyMissing(what: string): DomainError {
+function keyError(problem: string): DomainError {
   return new DomainError(
     "key_missing",
-    `${what} Put secret.key back from a copy of the data folder, or set PARLEY_SECRET_KEY, and start again; ` +
-      "where it is lost, rotate the secret.",
+    `${problem} Restore secret.key from a backup of the data folder, or set PARLEY_SECRET_KEY, and start again;  ` +
+      "if the key is lost, rotate the secret.",
   );
 }
