@@ -5,16 +5,18 @@ import { insertAuditEntry, selectAuditEntries } from "./store.ts";
 export type AuditEntry = {
   id: string;
   at: string;
-  /** `cli:<login name>`, `human:<id>`, `bot:<id>`, `scim` or `parley` itself. */
+  /** `cli:<login name>`, `human:<id>`, `bot:<id>`, `scim`, or `parley` for the service itself. */
   actor: string;
-  /** What happened, as `noun.verb`: `token.revoked`. */
+  /** The action, as `noun.verb`: `token.revoked`. */
   action: string;
-  /** What it happened to, as `noun:id`. */
+  /** The object of the action, as `noun:id`. */
   target: string;
   details: Record<string, unknown>;
 };
 
-/** Adds to the team's audit log, in the transaction of the change itself. `details` never holds a secret. */
+/**
+ * Adds an entry to the team's audit log, in the transaction of the change itself. `details` must not contain secrets.
+ */
 export async function record(
   tx: Transaction,
   entry: { teamId: string; actor: string; action: string; target: string; details?: Record<string, unknown> },
@@ -30,7 +32,7 @@ export async function record(
   });
 }
 
-/** The team's audit log, newest first, at most `limit` entries; `since` is milliseconds since 1970. */
+/** The team's audit log, newest first, at most `limit` entries. `since` is in milliseconds since 1970. */
 export async function listAuditEntries(
   db: Connection,
   teamId: string,

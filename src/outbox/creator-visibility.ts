@@ -5,26 +5,28 @@ import { selectActor } from "../users/store.ts";
 import { selectCreator } from "./event-store.ts";
 
 /**
- * With `WEBHOOKS_VISIBILITY=creator` a subscription is told of what its creator may see, when the event happens
- * and again when it is sent (decisions of this project; the specification knows the whole workspace only). What
- * anybody may see is decided in `channels/visibility.ts`; here is whose eyes those are.
+ * With `WEBHOOKS_VISIBILITY=creator` a subscription receives only events that its creator may see, both when the event
+ * happens and again when it is sent (a decision of this project; the specification only has the whole workspace). Who
+ * may see what is decided in `channels/visibility.ts`; this file decides as whom to ask.
  */
 
-/** One who is in no channel, and so sees the open ones: for a subscription of which nobody knows who made it. */
-const stranger = { id: "", type: "human" } as const;
+/** A viewer who is in no channel and so sees only open ones: for a subscription whose creator is unknown. */
+const outsider = { id: "", type: "human" } as const;
 
-/** Who looks for the subscriptions of this creator: a user, everybody who may work on the data folder, or nobody. */
-const eyesOf = cached((db, teamId: string, createdBy: string) => {
-  if (createdBy === "") return { ...stranger, teamId, deactivatedAt: null };
+/**
+ * The viewer for subscriptions of this creator: a user, `all` for anybody with access to the data folder, or `none`.
+ */
+const viewerOf = cached((db, teamId: string, createdBy: string) => {
+  if (createdBy === "") return { ...outsider, teamId, deactivatedAt: null };
   if (createdBy.startsWith("cli:")) return "all";
   return selectActor(db, teamId, createdBy) ?? "none";
 });
 
 /**
- * Whether what happens in the channel is for the subscriptions of this creator, given as the audit log names them or null
- * where nobody knows: always where deliveries do not go by creators. Who was deactivated or deleted sees nothing. With `at`,
- * in milliseconds since 1970, it is asked of then, as far as it can be told: who joined later did not see it, and who was
- * deactivated later did.
+ * Whether events in the channel are for subscriptions of this creator, which is given as in the audit log, or null
+ * when unknown. Always true unless deliveries depend on creators. Deactivated and deleted users see nothing. `at`, in
+ * milliseconds since 1970, asks about that time as far as it is known: users who joined later could not see the
+ * channel, and users who were deactivated later could.
  */
 export function isForCreator(
   db: Connection,
@@ -33,31 +35,31 @@ export function isForCreator(
   at = Infinity,
 ): boolean {
   if (db.webhooksVisibility === "workspace") return true;
-  const eyes = eyesOf(db, teamId, createdBy ?? "");
-  if (eyes === "all" || eyes === "none") return eyes === "all";
-  if (eyes.deactivatedAt !== null && eyes.deactivatedAt <= at) return false;
-  return canSeeChannel(db, eyes, channelId, at);
+  const viewer = viewerOf(db, teamId, createdBy ?? "");
+  if (viewer === "all" || viewer === "none") return viewer === "all";
+  if (viewer.deactivatedAt !== null && viewer.deactivatedAt <= at) return false;
+  return canSeeChannel(db, viewer, channelId, at);
 }
 
-/** Those of the subscriptions that may be told of what happens in the channel now, or happened in it `at` that time. */
-export function onlySeeing(
+/** The subscriptions that may receive events in the channel now, or those that happened there at the time `at`. */
+export function filterAllowed(
   db: Connection,
   subscriptionIds: readonly string[],
   channelId: string,
   at?: number,
 ): readonly string[] {
   if (db.webhooksVisibility === "workspace") return subscriptionIds;
-  return subscriptionIds.filter((id) => sees(db, id, channelId, at));
+  return subscriptionIds.filter((id) => isAllowed(db, id, channelId, at));
 }
 
-/** Whether the event, which was queued or sent before, must not be sent to the subscription now. */
+/** Whether an event that was queued or sent earlier must not be sent to the subscription now. */
 export function isWithheld(db: Connection, subscriptionId: string, envelope: string): boolean {
   if (db.webhooksVisibility === "workspace") return false;
   const { data } = JSON.parse(envelope) as { data: { channel_id: string } };
-  return !sees(db, subscriptionId, data.channel_id);
+  return !isAllowed(db, subscriptionId, data.channel_id);
 }
 
-function sees(db: Connection, subscriptionId: string, channelId: string, at?: number): boolean {
+function isAllowed(db: Connection, subscriptionId: string, channelId: string, at?: number): boolean {
   const creator = selectCreator(db, subscriptionId);
   return creator !== undefined && isForCreator(db, creator, channelId, at);
 }

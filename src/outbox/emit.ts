@@ -2,32 +2,33 @@ import type { ChannelRow } from "../channels/store.ts";
 import type { Transaction } from "../database/database.ts";
 import { beginFanOut, hasFanOuts } from "./fan-outs.ts";
 import { queueEvent } from "./queue-event.ts";
-import { onlySeeing } from "./creator-visibility.ts";
+import { filterAllowed } from "./creator-visibility.ts";
 import type { WebhookEvent } from "../event-types.ts";
 import { insertEvent, queuedWithEventMax, selectMatchingSubscriptions } from "./event-store.ts";
 
-/** What happened, as the `type` and the `data` of the envelope. Each domain says what its own events hold. */
+/** The `type` and `data` of an event's envelope. Each domain declares the data of its own events. */
 export type DomainEvent = { type: WebhookEvent; data: object };
 
 /**
- * Records what happened in the channel and queues it for every subscription that wants it, in the transaction of the
- * change itself: both are on disk or neither. For one that is disabled it waits. Where more than a hundred want it, or
- * earlier events of the team are still being queued, a fan-out is begun in their place, which queues it after the commit.
- * What nobody wants is not kept. One event has one id, for every subscription, retry and replay (specification part 6).
+ * Stores an event in the channel and queues it for every matching subscription, in the transaction of the change
+ * itself: either both are on disk or neither is. For a disabled subscription the event waits. If more than a hundred
+ * subscriptions match, or earlier events of the team are still being queued, it starts a fan-out that queues the event
+ * after the commit. An event without subscriptions is not stored. An event has one id across all subscriptions,
+ * retries and replays (specification part 6).
  */
 export function emit<Event extends DomainEvent>(tx: Transaction, channel: ChannelRow, event: Event): void {
-  const wanting = selectMatchingSubscriptions(tx, channel.teamId, event.type, channel.id);
-  const isForMany = wanting.length > queuedWithEventMax;
-  // Of many only the first are known here; who of them may see the channel is asked when their turn comes.
-  const wanted = isForMany ? wanting : onlySeeing(tx, wanting, channel.id);
-  if (wanted.length === 0) return;
+  const matching = selectMatchingSubscriptions(tx, channel.teamId, event.type, channel.id);
+  const isForMany = matching.length > queuedWithEventMax;
+  // Of a large number only the first are known here; the fan-out checks which of them may see the channel.
+  const allowed = isForMany ? matching : filterAllowed(tx, matching, channel.id);
+  if (allowed.length === 0) return;
 
   const happenedAt = Date.now();
   const data = JSON.stringify(event.data);
   const row = { id: Bun.randomUUIDv7(), type: event.type, data, createdAt: happenedAt };
   const eventSeq = insertEvent(tx, row);
-  // What is still being queued comes first, so that each subscription gets its events in their order.
+  // Events still being queued go first, so that each subscription receives its events in order.
   if (isForMany || hasFanOuts(tx, channel.teamId))
     beginFanOut(tx, { teamId: channel.teamId, channelId: channel.id, eventSeq });
-  else queueEvent(tx, { eventSeq, happenedAt }, wanted);
+  else queueEvent(tx, { eventSeq, happenedAt }, allowed);
 }

@@ -5,10 +5,13 @@ import { cached } from "../database/cached.ts";
 import { events, subscriptionFilters, subscriptions } from "../database/schema.ts";
 import { envelopeOf } from "./envelope.ts";
 
-/** An event that more subscriptions want is queued for them after its own commit. */
+/**
+ * The maximum number of subscriptions for which an event is queued within its own commit; above that, a fan-out does
+ * it.
+ */
 export const queuedWithEventMax = 100;
 
-const wantingStatement = prepared((db) =>
+const matchingStatement = prepared((db) =>
   db
     .select({ id: subscriptionFilters.subscriptionId })
     .from(subscriptionFilters)
@@ -16,7 +19,7 @@ const wantingStatement = prepared((db) =>
       and(
         eq(subscriptionFilters.teamId, sql.placeholder("teamId")),
         eq(subscriptionFilters.eventType, sql.placeholder("type")),
-        // The empty text stands for every channel.
+        // The empty string means every channel.
         sql`${subscriptionFilters.channelId} IN ('', ${sql.placeholder("channelId")})`,
       ),
     )
@@ -25,12 +28,12 @@ const wantingStatement = prepared((db) =>
 );
 
 /**
- * The subscriptions that want events of the type in the channel, disabled ones too: what they miss waits for them. Of more
- * than `queuedWithEventMax` only one more than that.
+ * The subscriptions to events of the type in the channel. Disabled ones are included: their events wait. Returns at
+ * most `queuedWithEventMax` + 1.
  */
 export const selectMatchingSubscriptions = cached(
   (db, teamId: string, type: string, channelId: string): readonly string[] =>
-    wantingStatement(db)
+    matchingStatement(db)
       .all({ teamId, type, channelId })
       .map(({ id }) => id),
 );
@@ -39,7 +42,7 @@ const insertStatement = change<[string, string, string, number]>(
   "INSERT INTO events (id, type, data, created_at) VALUES (?, ?, ?, ?)",
 );
 
-/** Stores the event and returns its number. */
+/** Stores the event and returns its sequence number. */
 export function insertEvent(tx: Transaction, row: Omit<typeof events.$inferSelect, "seq">): number {
   return Number(insertStatement(tx, row.id, row.type, row.data, row.createdAt).lastInsertRowid);
 }
@@ -52,13 +55,13 @@ const bySeqStatement = prepared((db) =>
     .prepare(),
 );
 
-/** The event's type and the envelope as it is sent, or undefined when retention has taken it. No number, no event. */
+/** The type and envelope of an event; undefined when retention has deleted it, or `seq` is null. */
 export async function selectEvent(db: Connection, seq: number | null) {
   const [row] = await bySeqStatement(db).execute({ seq });
   return row && { type: row.type, envelope: envelopeOf(row) };
 }
 
-/** The numbers of the events after the given one, up to `last` where it is given, in their order. */
+/** The sequence numbers of the events after `after`, up to and including `last` if given, in ascending order. */
 export async function selectEventSeqs(
   db: Connection,
   { after, last, limit }: { after: number; last?: number; limit: number },
@@ -72,7 +75,7 @@ export async function selectEventSeqs(
   return rows.map(({ seq }) => seq);
 }
 
-/** The number of the newest event, 0 where there is none. */
+/** The sequence number of the newest event; 0 when there is none. */
 export async function selectLastEventSeq(db: Connection): Promise<number> {
   const [row] = await db.select({ seq: max(events.seq) }).from(events);
   return row?.seq ?? 0;
@@ -82,7 +85,7 @@ const newestStatement = query<{ at: number | null }, []>(
   "SELECT max(created_at) AS at FROM (SELECT created_at FROM events ORDER BY seq DESC LIMIT 1000)",
 );
 
-/** The latest time of the thousand newest events, in milliseconds since 1970; 0 where there is none. */
+/** The latest time among the thousand newest events, in milliseconds since 1970; 0 when there is none. */
 export function selectNewestEventTime(db: Connection): number {
   return newestStatement(db).get()?.at ?? 0;
 }
@@ -91,7 +94,7 @@ const timeBySeqStatement = query<{ createdAt: number }, [number]>(
   "SELECT created_at AS createdAt FROM events WHERE seq = ?",
 );
 
-/** When the event happened, in milliseconds since 1970; null when it is gone. */
+/** When the event happened, in milliseconds since 1970; null when it has been deleted. */
 export function selectEventTime(db: Connection, seq: number): number | null {
   return timeBySeqStatement(db).get(seq)?.createdAt ?? null;
 }
@@ -100,7 +103,7 @@ export async function deleteEvents(tx: Transaction, seqs: number[]): Promise<voi
   await tx.delete(events).where(inArray(events.seq, seqs));
 }
 
-const madeStatement = prepared((db) =>
+const creatorStatement = prepared((db) =>
   db
     .select({ teamId: subscriptions.teamId, createdBy: subscriptions.createdBy })
     .from(subscriptions)
@@ -108,5 +111,5 @@ const madeStatement = prepared((db) =>
     .prepare(),
 );
 
-/** The subscription's team and who made it; undefined when there is none. */
-export const selectCreator = cached((db, id: string) => madeStatement(db).get({ id }));
+/** The subscription's team and creator; undefined when there is no such subscription. */
+export const selectCreator = cached((db, id: string) => creatorStatement(db).get({ id }));

@@ -2,7 +2,7 @@ import type { Connection, Transaction } from "../database/database.ts";
 import { change, query } from "../database/prepared.ts";
 import type { Waiting } from "./job-store.ts";
 
-/** An event that is not queued for all of its subscriptions yet. */
+/** An event that is not yet queued for all of its subscriptions. */
 export type FanOut = {
   teamId: string;
   eventSeq: number;
@@ -10,13 +10,16 @@ export type FanOut = {
   /** In milliseconds since 1970. */
   happenedAt: number;
   channelId: string;
-  /** Which filters are gone through at present: those for every channel (the empty text), then those for this one. */
+  /**
+   * The channel whose filters are being processed: first those for every channel (the empty string), then those for
+   * `channelId`.
+   */
   afterChannel: string;
-  /** The last subscription among them that was come to, empty at their beginning. */
+  /** The last subscription processed among those filters; the empty string before the first. */
   afterSubscription: string;
 };
 
-/** What a fan-out is known by. */
+/** The key of a fan-out. */
 export type FanOutKey = Pick<FanOut, "teamId" | "eventSeq">;
 
 const insertStatement = change<[string, number, string]>(
@@ -30,19 +33,19 @@ export function insertFanOut(
   insertStatement(tx, teamId, eventSeq, channelId);
 }
 
-// Every id comes after the empty text: so the first row is looked up, and the table not gone through.
-const anyLeftStatement = query<object, []>("SELECT 1 FROM fan_outs WHERE team_id > '' LIMIT 1");
+// Every id is greater than the empty string, so the index finds the first row without a table scan.
+const anyStatement = query<object, []>("SELECT 1 FROM fan_outs WHERE team_id > '' LIMIT 1");
 
-/** Whether there is any, of whichever team. */
-export function selectIsAnyLeft(db: Connection): boolean {
-  return anyLeftStatement(db).get() !== null;
+/** Whether any team has a fan-out. */
+export function hasAnyFanOut(db: Connection): boolean {
+  return anyStatement(db).get() !== null;
 }
 
-const leftStatement = query<object, [string]>("SELECT 1 FROM fan_outs WHERE team_id = ? LIMIT 1");
+const ofTeamExistsStatement = query<object, [string]>("SELECT 1 FROM fan_outs WHERE team_id = ? LIMIT 1");
 
-/** Whether the team has any. */
-export function selectIsLeft(db: Connection, teamId: string): boolean {
-  return leftStatement(db).get(teamId) !== null;
+/** Whether the team has a fan-out. */
+export function hasFanOutOfTeam(db: Connection, teamId: string): boolean {
+  return ofTeamExistsStatement(db).get(teamId) !== null;
 }
 
 const earliest = (condition: string) =>
@@ -54,50 +57,57 @@ const earliest = (condition: string) =>
 
 const ofTeamStatement = query<FanOut, [string]>(earliest("fan_outs.team_id = cast(? AS text)"));
 
-/** The earliest of the team. */
+/** The team's earliest fan-out. */
 export function selectFanOut(db: Connection, teamId: string): FanOut | undefined {
   return ofTeamStatement(db).get(teamId) ?? undefined;
 }
 
 const nextStatement = query<FanOut, [string]>(earliest("fan_outs.team_id > cast(? AS text)"));
 
-/** The earliest of the team that comes next after the given one, and after the last of them of the first again. */
+/** The earliest fan-out of the next team after the given one, starting over from the first team at the end. */
 export function selectNextFanOut(db: Connection, afterTeam: string): FanOut | undefined {
   return nextStatement(db).get(afterTeam) ?? nextStatement(db).get("") ?? undefined;
 }
 
-const filteringStatement = query<{ id: string }, [string, string, string, string, number, number]>(
+const nextSubscriptionsStatement = query<{ id: string }, [string, string, string, string, number, number]>(
   `SELECT subscription_id AS id FROM subscription_filters
    WHERE team_id = ? AND event_type = ? AND channel_id = ? AND subscription_id > ? AND after_event < ?
    ORDER BY subscription_id LIMIT ?`,
 );
 
-/** The subscriptions that come next, at most `limit`: of those that were there when the event happened, and still are. */
-export function selectFiltering(
+/** The next subscriptions, at most `limit`: those that existed when the event happened and still do. */
+export function selectNextSubscriptions(
   db: Connection,
   { teamId, type, afterChannel, afterSubscription, eventSeq }: FanOut,
   limit: number,
 ): string[] {
-  const rows = filteringStatement(db).all(teamId, type, afterChannel, afterSubscription, eventSeq, limit);
+  const rows = nextSubscriptionsStatement(db).all(
+    teamId,
+    type,
+    afterChannel,
+    afterSubscription,
+    eventSeq,
+    limit,
+  );
   return rows.map(({ id }) => id);
 }
 
-const moveStatement = change<[string, string, string, number]>(
+const progressStatement = change<[string, string, string, number]>(
   "UPDATE fan_outs SET after_channel = ?, after_subscription = ? WHERE team_id = ? AND event_seq = ?",
 );
 
-/** Keeps how far it has come. */
+/** Saves the progress of the fan-out. */
 export function updateFanOut(
   tx: Transaction,
   { teamId, eventSeq, afterChannel, afterSubscription }: FanOut,
 ): void {
-  moveStatement(tx, afterChannel, afterSubscription, teamId, eventSeq);
+  progressStatement(tx, afterChannel, afterSubscription, teamId, eventSeq);
 }
 
-const finishStatement = change<[string, number]>("DELETE FROM fan_outs WHERE team_id = ? AND event_seq = ?");
+const deleteStatement = change<[string, number]>("DELETE FROM fan_outs WHERE team_id = ? AND event_seq = ?");
 
 export function deleteFanOut(tx: Transaction, { teamId, eventSeq }: FanOutKey): void {
-  finishStatement(tx, teamId, eventSeq);
+  deleteStatement(tx, teamId, eventSeq);
 }
 
 const pageStatement = query<FanOutKey, [string, number, number]>(
@@ -105,10 +115,10 @@ const pageStatement = query<FanOutKey, [string, number, number]>(
    ORDER BY team_id, event_seq LIMIT ?`,
 );
 
-/** Where the first of them all comes after. */
+/** A key before every fan-out. */
 export const beforeFanOuts: FanOutKey = { teamId: "", eventSeq: 0 };
 
-/** Those after the given place, at most `limit`. */
+/** The fan-outs after the given key, at most `limit`. */
 export function selectFanOutsAfter(db: Connection, after: FanOutKey, limit: number): FanOutKey[] {
   return pageStatement(db).all(after.teamId, after.eventSeq, limit);
 }
@@ -122,7 +132,7 @@ const stillToQueueStatement = query<Waiting, [string, string]>(
      AND (filters.channel_id, filters.subscription_id) > (fan_outs.after_channel, fan_outs.after_subscription)`,
 );
 
-/** What is still to be queued for the subscription of the team. Goes through all of the team's. */
+/** The events still to be queued for the team's subscription. Reads all fan-outs of the team. */
 export function selectStillToQueue(db: Connection, teamId: string, subscriptionId: string): Waiting {
   return stillToQueueStatement(db).get(teamId, subscriptionId) ?? { count: 0, oldest: 0 };
 }

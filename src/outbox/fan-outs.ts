@@ -1,67 +1,67 @@
 import type { Commit } from "../database/commit.ts";
 import type { Transaction } from "../database/database.ts";
 import { queueEvent } from "./queue-event.ts";
-import { onlySeeing } from "./creator-visibility.ts";
+import { filterAllowed } from "./creator-visibility.ts";
 import {
   deleteFanOut,
   type FanOut,
   insertFanOut,
   selectFanOut,
-  selectFiltering,
-  selectIsAnyLeft,
-  selectIsLeft,
+  selectNextSubscriptions,
+  hasAnyFanOut,
+  hasFanOutOfTeam,
   updateFanOut,
 } from "./fan-out-store.ts";
 
-/** So many jobs are queued in one write: a millisecond with its commit, where each goes to another page. */
+/** The number of jobs queued per write: that takes a millisecond with its commit when each goes to a different page. */
 const jobsPerWrite = 25;
 
-/** Whether any team has one: asked once for each commit, since nearly always none has. */
-const isAnyLeft = new WeakMap<Commit, boolean>();
+/** Whether any team has a fan-out. Looked up once per commit, because there is nearly always none. */
+const anyFanOuts = new WeakMap<Commit, boolean>();
 
-/** Leaves the event to be queued for its subscriptions after the commit (`deliveries/fan-out-loop.ts`). */
+/** Leaves it to `deliveries/fan-out-loop.ts` to queue the event for its subscriptions after the commit. */
 export function beginFanOut(
   tx: Transaction,
   fanOut: Pick<FanOut, "teamId" | "channelId" | "eventSeq">,
 ): void {
   insertFanOut(tx, fanOut);
-  isAnyLeft.set(tx.commit, true);
+  anyFanOuts.set(tx.commit, true);
   tx.commit.hasFanOuts = true;
 }
 
 /** Whether events of the team are still being queued. */
 export function hasFanOuts(tx: Transaction, teamId: string): boolean {
-  let isAny = isAnyLeft.get(tx.commit);
+  let isAny = anyFanOuts.get(tx.commit);
   if (isAny === undefined) {
-    isAny = selectIsAnyLeft(tx);
-    isAnyLeft.set(tx.commit, isAny);
+    isAny = hasAnyFanOut(tx);
+    anyFanOuts.set(tx.commit, isAny);
   }
-  return isAny && selectIsLeft(tx, teamId);
+  return isAny && hasFanOutOfTeam(tx, teamId);
 }
 
 /**
- * Queues the team's earliest events for the next of their subscriptions, `limit` at most: as many events as that takes,
- * so that those that few want are through as fast as they happen.
+ * Queues the team's earliest events for their next subscriptions, at most `limit` of them. One call processes as many
+ * events as that allows, so that events with few subscriptions are queued as fast as they happen.
  */
 export function continueFanOuts(tx: Transaction, teamId: string, limit = jobsPerWrite): void {
   for (let left = limit; left > 0;) {
     const fanOut = selectFanOut(tx, teamId);
     if (!fanOut) return;
-    // One that nobody wants any more is some work too.
+    // An event without remaining subscriptions counts as work too.
     left -= Math.max(1, continueFanOut(tx, fanOut, left));
   }
 }
 
 /**
- * Queues the event for the next of its subscriptions, `limit` at most, and moves on behind them in the same write: a crash at
- * any moment leaves nobody out, and queues nothing twice. Those that were made after the event do not get it, nor those
- * that are deleted by now. Returns how many subscriptions it has come past.
+ * Queues the event for its next subscriptions, at most `limit`, and saves the progress in the same write, so that a
+ * crash at any moment neither skips a subscription nor queues an event twice. Subscriptions created after the event,
+ * or deleted by now, do not get it. Returns the number of subscriptions processed.
  */
 function continueFanOut(tx: Transaction, fanOut: FanOut, limit: number): number {
-  // One more than are queued tells whether there are more.
-  const next = selectFiltering(tx, fanOut, limit + 1);
+  // One more than is queued, to see whether there are more.
+  const next = selectNextSubscriptions(tx, fanOut, limit + 1);
   const ids = next.slice(0, limit);
-  queueEvent(tx, fanOut, onlySeeing(tx, ids, fanOut.channelId, fanOut.happenedAt));
+  queueEvent(tx, fanOut, filterAllowed(tx, ids, fanOut.channelId, fanOut.happenedAt));
   const afterSubscription = ids.at(-1) ?? fanOut.afterSubscription;
   if (next.length > limit) {
     updateFanOut(tx, { ...fanOut, afterSubscription });
@@ -71,7 +71,7 @@ function continueFanOut(tx: Transaction, fanOut: FanOut, limit: number): number 
     deleteFanOut(tx, fanOut);
     return ids.length;
   }
-  // Those for every channel are through.
+  // The filters for every channel are done.
   const inChannel = { ...fanOut, afterChannel: fanOut.channelId, afterSubscription: "" };
   return ids.length + continueFanOut(tx, inChannel, limit - ids.length);
 }

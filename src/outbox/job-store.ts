@@ -9,22 +9,22 @@ const insertStatement = change<[string, number, number]>(
   "INSERT INTO jobs (subscription_id, due_at, event_seq, attempts) VALUES (?, ?, ?, 0)",
 );
 
-/** Queues the event for the subscription. `dueAt` is milliseconds since 1970. */
+/** Queues the event for the subscription. `dueAt` is in milliseconds since 1970. */
 export function enqueue(tx: Transaction, { subscriptionId, dueAt, eventSeq }: JobKey): void {
   insertStatement(tx, subscriptionId, dueAt, eventSeq);
 }
 
-/** What a job is known by. */
+/** The key of a job. */
 export type JobKey = { subscriptionId: string; dueAt: number; eventSeq: number };
 
-// Names only what `selectJob` finds: the worker must not be given the same job for ever. To a bare parameter SQLite would
-// fit the plan of the join anew at each call (see `parameterOfJoin`).
+// Returns only jobs that `selectJob` finds, or the worker would be given the same job forever. The cast keeps SQLite
+// from planning the join again for each call (see `parameterOfJoin`).
 const dueStatement = query<{ dueAt: number; eventSeq: number }, [string, number]>(
   `SELECT jobs.due_at AS dueAt, jobs.event_seq AS eventSeq FROM jobs JOIN events ON events.seq = jobs.event_seq
    WHERE jobs.subscription_id = cast(? AS text) ORDER BY jobs.due_at, jobs.event_seq LIMIT ?`,
 );
 
-/** The subscription's next jobs, those due first at the front, at most `limit`. */
+/** The subscription's next jobs in order of `dueAt`, at most `limit`. */
 export async function selectNextJobs(
   db: Connection,
   subscriptionId: string,
@@ -33,9 +33,9 @@ export async function selectNextJobs(
   return dueStatement(db).all(subscriptionId, limit);
 }
 
-/** A job with the event that it is for. */
+/** A job with its event. */
 export type QueuedJob = JobKey & {
-  /** How many attempts have been made. */
+  /** The number of attempts made. */
   attempts: number;
   eventId: string;
   eventType: WebhookEvent;
@@ -52,7 +52,7 @@ const queuedStatement = query<QueuedRow, KeyValues>(
      AND jobs.event_seq = cast(? AS integer)`,
 );
 
-/** The job as it is now, or undefined when it is gone or due at another time. */
+/** The job's current state; undefined when it is gone or has another due time. */
 export function selectJob(db: Connection, key: JobKey): QueuedJob | undefined {
   const { subscriptionId, dueAt, eventSeq } = key;
   const found = queuedStatement(db).get(subscriptionId, dueAt, eventSeq);
@@ -67,7 +67,7 @@ const attemptsMadeStatement = query<{ attempts: number }, KeyValues>(
   `SELECT attempts FROM jobs WHERE ${thisJob}`,
 );
 
-/** How many attempts at the job have been made, or undefined when it is gone. */
+/** The number of attempts made for the job; undefined when it is gone. */
 export function selectAttemptsMade(
   tx: Transaction,
   { subscriptionId, dueAt, eventSeq }: JobKey,
@@ -75,33 +75,33 @@ export function selectAttemptsMade(
   return attemptsMadeStatement(tx).get(subscriptionId, dueAt, eventSeq)?.attempts;
 }
 
-const finishStatement = change<KeyValues>(`DELETE FROM jobs WHERE ${thisJob}`);
+const deleteStatement = change<KeyValues>(`DELETE FROM jobs WHERE ${thisJob}`);
 
-/** Takes the job out of the queue. */
+/** Deletes the job. */
 export function deleteJob(tx: Transaction, { subscriptionId, dueAt, eventSeq }: JobKey): void {
-  finishStatement(tx, subscriptionId, dueAt, eventSeq);
+  deleteStatement(tx, subscriptionId, dueAt, eventSeq);
 }
 
-const postponeStatement = change<[number, number, ...KeyValues]>(
+const rescheduleStatement = change<[number, number, ...KeyValues]>(
   `UPDATE jobs SET attempts = ?, due_at = ? WHERE ${thisJob}`,
 );
 
-/** Puts the job back for another attempt at `nextAt`. */
+/** Reschedules the job: `attempts` have been made, and the next one is due at `nextAt`, in milliseconds since 1970. */
 export function updateJob(
   tx: Transaction,
   { subscriptionId, dueAt, eventSeq }: JobKey,
   attempts: number,
   nextAt: number,
 ): void {
-  postponeStatement(tx, attempts, nextAt, subscriptionId, dueAt, eventSeq);
+  rescheduleStatement(tx, attempts, nextAt, subscriptionId, dueAt, eventSeq);
 }
 
-/** Takes at most `limit` jobs of the subscription out of the queue; how many it took. */
+/** Deletes at most `limit` jobs of the subscription and returns how many it deleted. */
 export async function deleteJobs(tx: Transaction, subscriptionId: string, limit: number): Promise<number> {
   return await deleteJobsWhere(tx, eq(jobs.subscriptionId, subscriptionId), limit);
 }
 
-/** Takes at most `limit` jobs of the subscription that were due before the time out of the queue; how many it took. */
+/** Deletes at most `limit` jobs of the subscription that were due before `before` and returns how many it deleted. */
 export async function deleteJobsBefore(
   tx: Transaction,
   subscriptionId: string,
@@ -115,29 +115,29 @@ export async function deleteJobsBefore(
   );
 }
 
-async function deleteJobsWhere(tx: Transaction, which: SQL | undefined, limit: number): Promise<number> {
+async function deleteJobsWhere(tx: Transaction, condition: SQL | undefined, limit: number): Promise<number> {
   const { subscriptionId, dueAt, eventSeq } = jobs;
-  const doomed = tx.select({ subscriptionId, dueAt, eventSeq }).from(jobs).where(which).limit(limit);
-  const gone = await tx
+  const selected = tx.select({ subscriptionId, dueAt, eventSeq }).from(jobs).where(condition).limit(limit);
+  const deleted = await tx
     .delete(jobs)
-    .where(sql`(${subscriptionId}, ${dueAt}, ${eventSeq}) in ${doomed}`)
+    .where(sql`(${subscriptionId}, ${dueAt}, ${eventSeq}) in ${selected}`)
     .returning({ eventSeq });
-  return gone.length;
+  return deleted.length;
 }
 
-/** How many events, and the number of the oldest among them, 0 where there is none. */
+/** The number of events, and the sequence number of the oldest; 0 when there is none. */
 export type Waiting = { count: number; oldest: number };
 
 const waitingStatement = query<Waiting, [string]>(
   "SELECT count(*) AS count, coalesce(min(event_seq), 0) AS oldest FROM jobs WHERE subscription_id = ?",
 );
 
-/** What is queued for the subscription. Reads it all. */
+/** The jobs queued for the subscription. Reads all of them. */
 export function selectWaiting(db: Connection, subscriptionId: string): Waiting {
   return waitingStatement(db).get(subscriptionId) ?? { count: 0, oldest: 0 };
 }
 
-/** A job, and when its event happened. */
+/** A job with the time of its event. */
 export type DatedJob = { dueAt: number; eventSeq: number; happenedAt: number };
 
 const datedStatement = query<DatedJob, [string, number, number, number]>(
@@ -147,7 +147,7 @@ const datedStatement = query<DatedJob, [string, number, number, number]>(
    ORDER BY jobs.due_at, jobs.event_seq LIMIT ?`,
 );
 
-/** The subscription's jobs after the given place in the queue, at most `limit`. */
+/** The subscription's jobs after the given position in the queue, at most `limit`. */
 export function selectJobsAfter(
   db: Connection,
   subscriptionId: string,
@@ -157,14 +157,14 @@ export function selectJobsAfter(
   return datedStatement(db).all(subscriptionId, after.dueAt, after.eventSeq, limit);
 }
 
-const hastenStatement = change<[number, ...KeyValues]>(`UPDATE jobs SET due_at = ? WHERE ${thisJob}`);
+const makeDueStatement = change<[number, ...KeyValues]>(`UPDATE jobs SET due_at = ? WHERE ${thisJob}`);
 
-/** Makes the job due since its event happened, which puts it in the order of the events. */
+/** Makes the job due at the time of its event, so that jobs are sent in the order of the events. */
 export function makeJobDue(tx: Transaction, subscriptionId: string, job: DatedJob): void {
-  hastenStatement(tx, job.happenedAt, subscriptionId, job.dueAt, job.eventSeq);
+  makeDueStatement(tx, job.happenedAt, subscriptionId, job.dueAt, job.eventSeq);
 }
 
-/** Where the queue ends: behind every job, because ids are hexadecimal. */
+/** A key after every job: ids are hexadecimal. */
 export const endOfQueue: JobKey = { subscriptionId: "~", dueAt: 0, eventSeq: 0 };
 
 const backwardsStatement = query<JobKey, [...KeyValues, number]>(
@@ -173,21 +173,21 @@ const backwardsStatement = query<JobKey, [...KeyValues, number]>(
    ORDER BY subscription_id DESC, due_at DESC, event_seq DESC LIMIT ?`,
 );
 
-/** The jobs before the given place, of all subscriptions, from there towards the front of the queue, at most `limit`. */
+/** The jobs of all subscriptions before the given key, backwards from there, at most `limit`. */
 export function selectJobsBackwards(db: Connection, before: JobKey, limit: number): JobKey[] {
   return backwardsStatement(db).all(before.subscriptionId, before.dueAt, before.eventSeq, limit);
 }
 
 const aheadStatement = query<{ aheadMs: number }, []>("SELECT ahead_ms AS aheadMs FROM queue_clock");
 
-/** How far the time by which jobs are due was last known to be ahead of the machine's clock, in milliseconds. */
+/** How far the queue's clock was last known to be ahead of the system clock, in milliseconds. */
 export function selectAhead(db: Connection): number {
   return aheadStatement(db).get()?.aheadMs ?? 0;
 }
 
-const keepAheadStatement = change<[number]>("UPDATE queue_clock SET ahead_ms = ?");
+const updateAheadStatement = change<[number]>("UPDATE queue_clock SET ahead_ms = ?");
 
-/** Keeps how far it is ahead. */
+/** Saves how far the queue's clock is ahead. */
 export function updateAhead(tx: Transaction, aheadMs: number): void {
-  keepAheadStatement(tx, aheadMs);
+  updateAheadStatement(tx, aheadMs);
 }

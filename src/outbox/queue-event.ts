@@ -2,8 +2,8 @@ import type { Transaction } from "../database/database.ts";
 import { enqueue } from "./job-store.ts";
 
 /**
- * Queues the event for each of the subscriptions that want it, due since it happened; after the commit the worker is
- * told. `happenedAt` is milliseconds since 1970.
+ * Queues the event for each of the subscriptions, due at the time when it happened; the worker is notified after the
+ * commit. `happenedAt` is in milliseconds since 1970.
  */
 export function queueEvent(
   tx: Transaction,

@@ -2,15 +2,18 @@ import { constants, watch } from "node:fs";
 import { join } from "node:path";
 import { touchFile } from "../system/on-disk.ts";
 
-/** Bun says nothing of a change that comes within a millisecond of another; what it left out is seen this late. */
+/** The delay of a second look, in milliseconds: Bun does not report a change within a millisecond of another one. */
 const secondLookMs = 50;
 
-/** How soon to watch again where the file could not be made anew: a full disk, no file descriptor. In milliseconds. */
+/**
+ * How long to wait before watching again if the file could not be recreated (a full disk, no file descriptor), in
+ * milliseconds.
+ */
 const retryMs = 1_000;
 
 /**
- * Tells the server that works on the data folder that another process has given it something to deliver. Costs the
- * server nothing while nobody does: it is woken by the file system and asks no questions meanwhile.
+ * Notifies the server of the data folder that another process has queued deliveries. The server does not poll: the
+ * file system wakes it.
  * @throws the operating system's error when the folder cannot be written.
  */
 export function signalWork(dataDir: string): void {
@@ -18,32 +21,33 @@ export function signalWork(dataDir: string): void {
 }
 
 /**
- * Calls `onSignal` after every signal of another process, at once and once more. Returns the function that ends it.
- * @throws the operating system's error when the folder cannot be written to begin with.
+ * Calls `onSignal` after every signal of another process, immediately and once more. Returns the function that stops
+ * watching.
+ * @throws the operating system's error when the folder cannot be written at the start.
  */
 export function watchForWork(dataDir: string, onSignal: () => void): () => void {
   let secondLook: Timer | undefined;
   let retry: Timer | undefined;
-  let watcher = begin();
+  let watcher = startWatching();
 
-  function begin() {
+  function startWatching() {
     signalWork(dataDir);
     return watch(signalFile(dataDir), (change) => {
-      // The file itself is gone or another one: what happens to that one is not told here.
-      if (change === "rename") beginAgain();
+      // The file was deleted or replaced, and this watcher does not see changes to a new one.
+      if (change === "rename") restartWatching();
       onSignal();
       clearTimeout(secondLook);
       secondLook = setTimeout(onSignal, secondLookMs);
     });
   }
 
-  function beginAgain() {
+  function restartWatching() {
     watcher.close();
     try {
-      watcher = begin();
+      watcher = startWatching();
       onSignal();
     } catch {
-      retry = setTimeout(beginAgain, retryMs);
+      retry = setTimeout(restartWatching, retryMs);
     }
   }
 
