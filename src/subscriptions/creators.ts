@@ -4,10 +4,13 @@ import { selectActor } from "../users/store.ts";
 import { disableSubscriptionsOfCreator, selectSubscriptionsOfCreator } from "./store.ts";
 import { recordSubscription } from "./subscriptions.ts";
 
-/** A subscription, as the answer of a command about its creator names it. */
+/** A subscription, as the output of commands about its creator names it. */
 export type NamedSubscription = { id: string; name: string };
 
-/** Who created the subscription, by name, and whether they were deactivated or deleted since. */
+/**
+ * The name of the subscription's creator, and whether they have been deactivated or deleted. `createdBy` is given as
+ * in the audit log, which also serves as the name if it is not a user of the team.
+ */
 export function findCreator(
   db: Connection,
   teamId: string,
@@ -18,7 +21,7 @@ export function findCreator(
   return { name: user.name, isGone: user.deactivatedAt !== null, isBot: user.type === "bot" };
 }
 
-/** The subscriptions that the user created and that have this status, newest first. */
+/** The user's subscriptions with this status, newest first. */
 export async function listSubscriptionsOf(
   db: Connection,
   user: Pick<Subject, "type" | "id">,
@@ -28,7 +31,10 @@ export async function listSubscriptionsOf(
   return rows.map(({ id, name }) => ({ id, name }));
 }
 
-/** Disables what the user created, who is being deactivated or deleted, and audits each; those that were active. */
+/**
+ * Disables and audits the active subscriptions of a user who is being deactivated or deleted. Returns those it
+ * disabled.
+ */
 export async function disableSubscriptionsOf(
   tx: Transaction,
   user: Pick<Subject, "type" | "id">,

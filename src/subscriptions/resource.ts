@@ -3,7 +3,7 @@ import { timestamp } from "../timestamp.ts";
 import type { ListedSubscription, WebhookSubscription } from "./schemas.ts";
 import type { SubscriptionRow } from "./store.ts";
 
-/** The subscription as the API shows it: without its secret. */
+/** The subscription as the API returns it: without its secret. */
 export function subscriptionResource(row: SubscriptionRow): WebhookSubscription {
   return {
     id: row.id,
@@ -19,17 +19,17 @@ export function subscriptionResource(row: SubscriptionRow): WebhookSubscription 
   };
 }
 
-/** The subscription as the command line shows it: also who created it, as the audit log names them, or `unknown`. */
+/** The subscription as the command line shows it: with its creator as in the audit log, or `unknown`. */
 export function listedSubscription(row: SubscriptionRow): ListedSubscription {
   return { ...subscriptionResource(row), created_by: row.createdBy ?? "unknown" };
 }
 
-/** The event types that the subscription asks for. */
+/** The event types that the subscription receives. */
 function eventTypesOf(row: SubscriptionRow): WebhookEvent[] {
   return row.events.split(" ") as WebhookEvent[];
 }
 
-/** The channels that it is restricted to, or null. */
+/** The channels that the subscription is restricted to; null for all. */
 function channelIdsOf(row: SubscriptionRow): string[] | null {
   return row.channelIds === null ? null : (JSON.parse(row.channelIds) as string[]);
 }

@@ -4,14 +4,14 @@ import { Nullable, OneOf, Text, Uuid } from "../input/validation.ts";
 
 const time = Nullable(Type.String({ format: "date-time" }));
 
-/** A subscription as the API shows it; its signing secret is never part of it (specification part 2). */
+/** A subscription as the API returns it; the signing secret is never part of it (specification part 2). */
 export const WebhookSubscription = Type.Object(
   {
     id: Uuid(),
     name: Type.String(),
     url: Type.String({ format: "uri" }),
     events: Type.Array(OneOf(webhookEvents)),
-    channel_ids: Nullable(Type.Array(Uuid(), { description: "Null stands for the whole workspace." })),
+    channel_ids: Nullable(Type.Array(Uuid(), { description: "Null means the whole workspace." })),
     status: OneOf(["active", "disabled"]),
     consecutive_failures: Type.Integer({ minimum: 0 }),
     last_success_at: time,
@@ -22,10 +22,10 @@ export const WebhookSubscription = Type.Object(
 );
 export type WebhookSubscription = Static<typeof WebhookSubscription>;
 
-/** A subscription as the command line shows one. */
+/** A subscription as the command line shows it. */
 export type ListedSubscription = WebhookSubscription & { created_by: string };
 
-/** One delivery attempt as the API shows it (specification part 2). */
+/** A delivery attempt as the API returns it (specification part 2). */
 export const WebhookDelivery = Type.Object(
   {
     id: Uuid(),
@@ -48,13 +48,13 @@ export const WebhookSubscriptionWithDeliveries = Type.Object({
   deliveries: Type.Array(WebhookDelivery, { description: "The 20 latest attempts, newest first." }),
 });
 
-/** The answer to `POST /webhooks`: the only one that ever holds the signing secret. */
+/** The response to `POST /webhooks`, the only one that contains the signing secret. */
 export const CreatedSubscription = Type.Object({
   data: WebhookSubscription,
   secret: Type.String({ description: "The signing secret. It is shown here once and never again." }),
 });
 
-/** How many channels a subscription can name one by one; beyond that, the whole workspace is meant. */
+/** The maximum number of channels that a subscription can list; for more, subscribe to the whole workspace. */
 const channelsMax = 1_000;
 
 /** The body of `POST /webhooks` (specification part 4). */
@@ -72,7 +72,7 @@ export const SubscriptionInput = Type.Object({
       Type.Array(Uuid(), {
         minItems: 1,
         maxItems: channelsMax,
-        description: "Channels of this workspace; left out or null for all of them.",
+        description: "Channels of this workspace; omitted or null for all.",
       }),
     ),
   ),

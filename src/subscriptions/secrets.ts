@@ -8,10 +8,10 @@ import { type Destination, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 
 /**
- * Gives the subscription a new signing secret, shown only here. With an overlap the old one signs too for so many
- * milliseconds, while the receiver changes over; without, it is dead at once.
- * @throws DomainError `not_found`; `key_missing` when the new secret cannot be kept, or the old one not be read for an
- *   overlap.
+ * Gives the subscription a new signing secret, which is shown only here. The old secret keeps signing as well for
+ * `overlapMs` milliseconds, while the receiver switches over; with 0 it stops working immediately.
+ * @throws DomainError `not_found`; `key_missing` when the new secret cannot be stored, or the old one cannot be read
+ *   for an overlap.
  */
 export async function rotateSecret(
   tx: Transaction,
@@ -25,7 +25,7 @@ export async function rotateSecret(
   if (overlapMs > 0 && vault.whyUnreadable(row.secret, `subscriptions:${row.id}`) !== undefined) {
     throw new DomainError(
       "key_missing",
-      "The old secret cannot be read, so it cannot sign beside the new one. Rotate without an overlap.",
+      "The old secret cannot be read, so it cannot sign alongside the new one. Rotate without an overlap.",
     );
   }
   const secret = newSecret("whsec_");
@@ -36,14 +36,14 @@ export async function rotateSecret(
   });
   const details = overlapMs > 0 ? { overlap_ms: overlapMs } : {};
   await recordSubscription(tx, row, "webhook.secret_rotated", actor, details);
-  // What waited because the old one could not be read goes out under this one.
+  // Deliveries that waited because the old secret was unreadable are sent with the new one.
   tx.commit.subscriptionsWithWork.add(row.id);
   return { ...listedSubscription(row), secret };
 }
 
 /**
- * The secrets that sign for the subscription at this moment: the current one, and the one before while they overlap.
- * @throws DomainError `key_missing` when they cannot be read.
+ * The secrets that sign for the subscription now: the current one, and the previous one during an overlap.
+ * @throws DomainError `key_missing` when a secret cannot be read.
  */
 export function signingSecrets(vault: Vault, row: Destination, now: number): string[] {
   const secrets = [vault.open(row.secret, `subscriptions:${row.id}`)];

@@ -11,38 +11,38 @@ import type { ListedSubscription } from "./schemas.ts";
 import { type SubscriptionRow, updateFilters, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 
-/** So many waiting jobs are changed in one write, so that other writes wait a few milliseconds at most. */
+/** The number of jobs changed per write, so that other writes wait a few milliseconds at most. */
 const jobsPerWrite = 200;
 
-/** After each such write it rests for so many times as long as that took: requests and deliveries come first. */
-const restFactor = 3;
+/** The pause after each such write, as a multiple of its duration: requests and deliveries come first. */
+const pauseFactor = 3;
 
-/** So many waiting jobs are looked at in one go. */
-const jobsPerLook = 1_000;
+/** The number of jobs read at once. */
+const jobsPerRead = 1_000;
 
-/** What waits for a subscription: how many events, and when the oldest of them happened, null when none waits. */
+/** The events waiting for a subscription: their number, and when the oldest happened; null when there is none. */
 export type Pending = { count: number; since: string | null };
 
 /**
- * What waits for the subscription now. Reads all of it, so it is for commands and not for requests.
+ * The events waiting for the subscription now. Reads all of them, so it is for commands and not for requests.
  * @throws DomainError `not_found`.
  */
 export async function pendingOf(db: Connection, teamId: string, id: string): Promise<Pending> {
   const row = await getSubscription(db, teamId, id);
-  const found = [selectWaiting(db, row.id), selectStillToQueue(db, teamId, row.id)].filter(
+  const waiting = [selectWaiting(db, row.id), selectStillToQueue(db, teamId, row.id)].filter(
     ({ count }) => count > 0,
   );
-  if (found.length === 0) return { count: 0, since: null };
-  const oldest = Math.min(...found.map(({ oldest }) => oldest));
-  const count = found.reduce((sum, part) => sum + part.count, 0);
+  if (waiting.length === 0) return { count: 0, since: null };
+  const oldest = Math.min(...waiting.map(({ oldest }) => oldest));
+  const count = waiting.reduce((sum, part) => sum + part.count, 0);
   return { count, since: timestamp(selectEventTime(db, oldest)) };
 }
 
 /**
- * Makes the subscription active again with a clean streak. What waited meanwhile is sent in the order in which it
- * happened, or dropped with `discardPending`. An active one stays as it is, but for what is dropped. However much waits,
- * no other write waits for long: it is made ready in steps before the subscription is active.
- * @throws DomainError `not_found`; `conflict` when its creator is deactivated or deleted meanwhile.
+ * Enables the subscription with a clean streak. Events that waited are sent in the order in which they happened, or
+ * dropped with `discardPending`. An active subscription does not change, except for dropped events. Other writes never
+ * wait long, however many events there are: the jobs are prepared in steps before the subscription becomes active.
+ * @throws DomainError `not_found`; `conflict` when its creator is deactivated or deleted in the meantime.
  */
 export async function enableSubscription(
   database: Database,
@@ -52,17 +52,18 @@ export async function enableSubscription(
   actor: string,
 ): Promise<ListedSubscription> {
   const goneBefore = goneCreatorOf(database.read, await getSubscription(database.read, teamId, id));
-  if (discardPending) await database.write((tx) => passPendingBy(tx, teamId, id, actor));
-  let mayWait = discardPending;
-  while (mayWait) mayWait = await rested(() => database.write((tx) => discardSome(tx, teamId, id, actor)));
+  if (discardPending) await database.write((tx) => skipFanOuts(tx, teamId, id, actor));
+  let mayHaveMore = discardPending;
+  while (mayHaveMore)
+    mayHaveMore = await withPause(() => database.write((tx) => discardSome(tx, teamId, id, actor)));
   const { id: subscriptionId, status } = await getSubscription(database.read, teamId, id);
-  if (status === "disabled") await putInOrder(database, subscriptionId);
+  if (status === "disabled") await makeJobsDue(database, subscriptionId);
   return await database.write(async (tx) => {
     const row = await getSubscription(tx, teamId, id);
     if (row.status === "active") return listedSubscription(row);
-    // Whoever asked did not know of it, and a deactivation disables what its user subscribed to.
-    const gone = goneCreatorOf(tx, row);
-    if (gone !== undefined && goneBefore === undefined) throw creatorGoneMeanwhile(gone);
+    // The caller did not know of the deactivation, which disables the user's subscriptions.
+    const goneCreator = goneCreatorOf(tx, row);
+    if (goneCreator !== undefined && goneBefore === undefined) throw creatorGoneError(goneCreator);
     const enabled = { status: "active", consecutiveFailures: 0, disabledAt: null } as const;
     await updateSubscription(tx, row.id, enabled);
     await recordSubscription(tx, row, "webhook.enabled", actor);
@@ -71,49 +72,49 @@ export async function enableSubscription(
   });
 }
 
-/** The name of the one who created the subscription, where they were deactivated or deleted since. */
+/** The name of the subscription's creator if they have been deactivated or deleted. */
 function goneCreatorOf(db: Connection, { teamId, createdBy }: SubscriptionRow): string | undefined {
   if (createdBy === null) return undefined;
   const { name, isGone } = findCreator(db, teamId, createdBy);
   return isGone ? name : undefined;
 }
 
-function creatorGoneMeanwhile(name: string): DomainError {
+function creatorGoneError(name: string): DomainError {
   return new DomainError(
     "conflict",
-    `${name}, who created the subscription, was deactivated meanwhile, so it stays disabled. To have it go on without ` +
-      "them, enable it again.",
+    `${name}, who created the subscription, was deactivated in the meantime, so it stays disabled. To keep using it ` +
+      "without them, enable it again.",
   );
 }
 
-/** Makes every job due since its event happened: those that had failed and wait for another time too. */
-async function putInOrder(database: Database, subscriptionId: string): Promise<void> {
-  let place: { dueAt: number; eventSeq: number } | undefined = { dueAt: 0, eventSeq: 0 };
-  while (place) {
-    const page = selectJobsAfter(database.read, subscriptionId, place, jobsPerLook);
+/** Makes every job due at the time of its event, including jobs that failed and wait for a retry. */
+async function makeJobsDue(database: Database, subscriptionId: string): Promise<void> {
+  let position: { dueAt: number; eventSeq: number } | undefined = { dueAt: 0, eventSeq: 0 };
+  while (position) {
+    const page = selectJobsAfter(database.read, subscriptionId, position, jobsPerRead);
     const late = page.filter(({ dueAt, happenedAt }) => dueAt > happenedAt);
     for (let from = 0; from < late.length; from += jobsPerWrite) {
-      const some = late.slice(from, from + jobsPerWrite);
-      await rested(() =>
+      const batch = late.slice(from, from + jobsPerWrite);
+      await withPause(() =>
         database.write((tx) => {
-          for (const job of some) makeJobDue(tx, subscriptionId, job);
+          for (const job of batch) makeJobDue(tx, subscriptionId, job);
         }),
       );
     }
-    place = page.at(-1);
+    position = page.at(-1);
   }
 }
 
-/** Runs one step of many and rests after it. */
-async function rested<Result>(step: () => Promise<Result>): Promise<Result> {
+/** Runs one step of many and pauses after it. */
+async function withPause<Result>(step: () => Promise<Result>): Promise<Result> {
   const startedAt = performance.now();
   const result = await step();
-  await Bun.sleep((performance.now() - startedAt) * restFactor);
+  await Bun.sleep((performance.now() - startedAt) * pauseFactor);
   return result;
 }
 
-/** Has the events that are still being queued pass the subscription by, and records how many. */
-async function passPendingBy(tx: Transaction, teamId: string, id: string, actor: string): Promise<void> {
+/** Makes fan-outs in progress skip the subscription, and records the number of events. */
+async function skipFanOuts(tx: Transaction, teamId: string, id: string, actor: string): Promise<void> {
   const row = await getSubscription(tx, teamId, id);
   if (!hasFanOuts(tx, teamId)) return;
   const { count } = selectStillToQueue(tx, teamId, row.id);
@@ -121,7 +122,7 @@ async function passPendingBy(tx: Transaction, teamId: string, id: string, actor:
   await updateFilters(tx, row.id, await selectLastEventSeq(tx));
 }
 
-/** Drops some of what waits for the subscription and records that in the same write; whether more may wait. */
+/** Drops some of the subscription's jobs and records that in the same write; returns whether there may be more. */
 async function discardSome(tx: Transaction, teamId: string, id: string, actor: string): Promise<boolean> {
   const row = await getSubscription(tx, teamId, id);
   const discarded = await deleteJobs(tx, row.id, jobsPerWrite);
@@ -139,8 +140,8 @@ async function recordDiscarded(
 }
 
 /**
- * Disables the subscription: nothing is sent, and what it would be told waits until it is enabled, for as long as attempts
- * are kept. A disabled one stays so.
+ * Disables the subscription. Nothing is sent; its events wait until it is enabled, for as long as attempts are kept. A
+ * disabled subscription does not change.
  * @throws DomainError `not_found`.
  */
 export async function disableSubscription(
@@ -154,7 +155,7 @@ export async function disableSubscription(
   return listedSubscription(await disable(tx, row, "webhook.disabled", actor));
 }
 
-/** Disables an active subscription for the reason that the audit entry gives; the row as it now is. */
+/** Disables an active subscription and records `action` with its `details`. Returns the updated row. */
 export async function disable(
   tx: Transaction,
   row: SubscriptionRow,

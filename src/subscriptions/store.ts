@@ -11,7 +11,7 @@ export async function insertSubscription(tx: Transaction, row: SubscriptionRow):
   await tx.insert(subscriptions).values(row);
 }
 
-/** The subscription of the team, unless it was deleted. */
+/** The team's subscription; undefined when there is none or it was deleted. */
 export async function selectSubscription(
   db: Connection,
   teamId: string,
@@ -44,10 +44,10 @@ const destinationStatement = prepared((db) =>
     .prepare(),
 );
 
-/** Where the subscription's deliveries go and what signs them; null while it is disabled or deleted. */
+/** The URL and secrets for deliveries of the subscription; null while it is disabled or deleted. */
 export const selectDestination = cached(
   (db, id: string): Destination | null =>
-    // Null is cached too: a disabled subscription is asked for with every event that waits for it.
+    // Null is cached too: a disabled subscription is looked up for every event that waits for it.
     destinationStatement(db).get({ id }) ?? null,
 );
 
@@ -56,22 +56,25 @@ export type Destination = Pick<
   "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil"
 >;
 
-/** A subscription's team and address, which never change, and how its deliveries have gone. */
+/** A subscription's team and URL, which never change, and its delivery results. */
 export type DeliveryRecord = Pick<SubscriptionRow, "teamId" | "url"> & {
-  /** How many attempts failed in a row. */
+  /** The number of consecutive failed attempts. */
   failures: number;
-  /** Whether one ever succeeded. */
+  /** Whether any attempt has ever succeeded. */
   hasSucceeded: boolean;
 };
 
-const standingStatement = query<Omit<DeliveryRecord, "hasSucceeded"> & { hasSucceeded: number }, [string]>(
+const deliveryRecordStatement = query<
+  Omit<DeliveryRecord, "hasSucceeded"> & { hasSucceeded: number },
+  [string]
+>(
   `SELECT team_id AS teamId, url, consecutive_failures AS failures, last_success_at IS NOT NULL AS hasSucceeded
    FROM subscriptions WHERE id = ?`,
 );
 
-/** The subscription's standing, deleted or not; undefined when there is no row of it any more. */
+/** The subscription's delivery record, even if it was deleted; undefined when its row is gone. */
 export function selectDeliveryRecord(db: Connection, id: string): DeliveryRecord | undefined {
-  const row = standingStatement(db).get(id);
+  const row = deliveryRecordStatement(db).get(id);
   return row ? { ...row, hasSucceeded: row.hasSucceeded === 1 } : undefined;
 }
 
@@ -84,7 +87,7 @@ export async function selectSubscriptions(db: Connection, teamId: string): Promi
     .orderBy(desc(subscriptions.createdAt), desc(subscriptions.id));
 }
 
-/** What one user or login created, as the audit log names them, and has this status, newest first. */
+/** The subscriptions of one user or login, named as in the audit log, with this status, newest first. */
 export async function selectSubscriptionsOfCreator(
   db: Connection,
   createdBy: string,
@@ -103,7 +106,7 @@ export async function selectSubscriptionsOfCreator(
     .orderBy(desc(subscriptions.createdAt), desc(subscriptions.id));
 }
 
-/** Disables what is active of it, all in one statement; the rows as they now are. */
+/** Disables the creator's active subscriptions in one statement and returns the updated rows. */
 export async function disableSubscriptionsOfCreator(
   tx: Transaction,
   createdBy: string,
@@ -122,16 +125,16 @@ export async function disableSubscriptionsOfCreator(
     .returning();
 }
 
-const livingStatement = query<unknown, [string, number]>(
+const undeletedStatement = query<unknown, [string, number]>(
   "SELECT 1 FROM subscriptions WHERE team_id = ? AND deleted_at IS NULL LIMIT ?",
 );
 
-/** Whether the team has at least so many subscriptions, disabled ones included. Reads no more than that many. */
+/** Whether the team has at least `count` subscriptions, disabled ones included. Reads no more than `count` rows. */
 export function hasSubscriptions(db: Connection, teamId: string, count: number): boolean {
-  return livingStatement(db).values(teamId, count).length >= count;
+  return undeletedStatement(db).values(teamId, count).length >= count;
 }
 
-/** The active subscriptions of the workspace that something waits for. */
+/** The active subscriptions of the workspace that have jobs. */
 export async function selectSubscriptionIdsWithWork(db: Connection): Promise<string[]> {
   const rows = await db
     .select({ id: subscriptions.id })
@@ -140,7 +143,7 @@ export async function selectSubscriptionIdsWithWork(db: Connection): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** The sealed secret of every subscription of the workspace. */
+/** The sealed secret of every subscription in the workspace. */
 export async function selectSubscriptionSecrets(
   db: Connection,
 ): Promise<Array<{ id: string; secret: Uint8Array }>> {
@@ -150,7 +153,7 @@ export async function selectSubscriptionSecrets(
     .where(isNull(subscriptions.deletedAt));
 }
 
-/** The subscriptions that were deleted and still have something waiting. */
+/** The deleted subscriptions that still have jobs. */
 export async function selectDeletedSubscriptionIds(db: Connection): Promise<string[]> {
   const rows = await db
     .select({ id: subscriptions.id })
@@ -159,7 +162,7 @@ export async function selectDeletedSubscriptionIds(db: Connection): Promise<stri
   return rows.map(({ id }) => id);
 }
 
-/** The subscriptions that are disabled and have something waiting. */
+/** The disabled subscriptions that have jobs. */
 export async function selectDisabledSubscriptionIds(db: Connection): Promise<string[]> {
   const rows = await db
     .select({ id: subscriptions.id })
@@ -168,7 +171,7 @@ export async function selectDisabledSubscriptionIds(db: Connection): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** At most `limit` of those that were deleted before the time and that no job and no attempt refers to any more. */
+/** At most `limit` subscriptions that were deleted before the time `before` and have no jobs or attempts left. */
 export async function selectForgottenSubscriptionIds(
   db: Connection,
   before: number,
@@ -208,7 +211,7 @@ const successStatement = change<[number, string]>(
 
 const successes = coalescedWrite<number>((tx, id, at) => successStatement(tx, at, id));
 
-/** Ends the subscription's streak of failures. Written once for all deliveries that share a commit. */
+/** Ends the subscription's failure streak. Written once for all deliveries that share a commit. */
 export function updateOnSuccess(tx: Transaction, id: string, at: number): void {
   successes.set(tx, id, at);
 }
@@ -222,20 +225,20 @@ const failureStatement = prepared((db) =>
     .prepare(),
 );
 
-/** Lengthens the subscription's streak of failures by one; the row as it now is. */
+/** Adds one to the subscription's failure streak and returns the updated row. */
 export async function updateOnFailure(tx: Transaction, id: string): Promise<SubscriptionRow | undefined> {
-  // What succeeded before it in the same commit must not end the streak that begins here.
+  // An earlier success in the same commit must not end the streak that starts here.
   successes.writeNow(tx, id);
   const [row] = await failureStatement(tx).execute({ id });
   return row;
 }
 
-/** SQLite takes 32,766 parameters in a statement; each row is five of them. */
+/** SQLite allows 32,766 parameters per statement; each row takes five. */
 const filtersPerInsert = 1_000;
 
 /**
- * Makes events after the given one find the subscription: every type in every channel, or in all of them (the empty
- * text).
+ * Subscribes the subscription to events after `afterEvent`: to every type in each channel, or in all channels (the
+ * empty string).
  */
 export async function insertFilters(
   tx: Transaction,
@@ -258,12 +261,12 @@ export async function insertFilters(
   }
 }
 
-/** Makes the events up to the given one that are still being queued pass the subscription by. */
+/** Makes fan-outs in progress skip the subscription for events up to `afterEvent`. */
 export async function updateFilters(tx: Transaction, id: string, afterEvent: number): Promise<void> {
   await tx.update(subscriptionFilters).set({ afterEvent }).where(eq(subscriptionFilters.subscriptionId, id));
 }
 
-/** Makes events pass the subscription by. */
+/** Unsubscribes the subscription from all events. */
 export async function deleteFilters(tx: Transaction, id: string): Promise<void> {
   await tx.delete(subscriptionFilters).where(eq(subscriptionFilters.subscriptionId, id));
 }

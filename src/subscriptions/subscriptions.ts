@@ -28,22 +28,22 @@ import { isForCreator } from "../outbox/creator-visibility.ts";
 
 const checkSubscriptionInput = checkOf(SubscriptionInput);
 
-/** What a subscription is created with. */
+/** What creating a subscription depends on. */
 export type SubscriptionParts = {
   database: Database;
   guard: AddressGuard;
   vault: Vault;
   log: Pick<Log, "warn">;
-  /** How many subscriptions a team may have. */
+  /** The maximum number of subscriptions per team. */
   maxSubscriptions: number;
 };
 
 /**
- * Creates a subscription of the team and returns it with its signing secret, which is shown only here. The address is
- * vetted before anything is written, which may take a name look-up.
- * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable or the team has as many as it may,
- *   on `channel_ids.N` for a channel of another team, or one that the creator may not see where deliveries go by that;
- *   `forbidden` when the creator was deactivated meanwhile; `key_missing` when the secret cannot be kept.
+ * Creates a subscription of the team and returns it with its signing secret, which is shown only here. The URL is
+ * vetted before anything is written, which may take a DNS look-up.
+ * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable or the team is at its limit; on
+ *   `channel_ids.N` for a channel of another team, or one that the creator may not see if deliveries depend on that.
+ *   `forbidden` when the creator was deactivated in the meantime; `key_missing` when the secret cannot be stored.
  */
 export async function createSubscription(
   { database, guard, vault, log, maxSubscriptions }: SubscriptionParts,
@@ -55,7 +55,7 @@ export async function createSubscription(
   const channelIds = channel_ids ? [...new Set(channel_ids.map((id) => id.toLowerCase()))] : null;
   const errors: FieldErrors = {
     ...(await urlErrors(url, guard, log)),
-    ...(await foreignChannels(database.read, { teamId, createdBy: actor }, channel_ids ?? [])),
+    ...(await channelErrors(database.read, { teamId, createdBy: actor }, channel_ids ?? [])),
   };
   if (Object.keys(errors).length > 0) throw invalid(errors);
 
@@ -65,7 +65,7 @@ export async function createSubscription(
   const row = await database.write(async (tx) => {
     requireActiveCreator(tx, teamId, actor);
     if (hasSubscriptions(tx, teamId, maxSubscriptions)) throw invalid({ url: [atLimit(maxSubscriptions)] });
-    const made: SubscriptionRow = {
+    const created: SubscriptionRow = {
       id,
       teamId,
       name,
@@ -83,15 +83,18 @@ export async function createSubscription(
       createdAt: Date.now(),
       createdBy: actor,
     };
-    await insertSubscription(tx, made);
-    await insertFilters(tx, made, eventTypes, channelIds, await selectLastEventSeq(tx));
-    await recordSubscription(tx, made, "webhook.created", actor, { events: eventTypes });
-    return made;
+    await insertSubscription(tx, created);
+    await insertFilters(tx, created, eventTypes, channelIds, await selectLastEventSeq(tx));
+    await recordSubscription(tx, created, "webhook.created", actor, { events: eventTypes });
+    return created;
   });
   return { data: subscriptionResource(row), secret };
 }
 
-/** The look-up of a name takes seconds: whoever was deactivated meanwhile has had their subscriptions disabled already. */
+/**
+ * A DNS look-up takes seconds. If the creator was deactivated during it, their subscriptions have already been
+ * disabled.
+ */
 function requireActiveCreator(tx: Transaction, teamId: string, actor: string): void {
   const user = selectActor(tx, teamId, actor);
   if (user && user.deactivatedAt !== null) throw forbidden(`${user.name} is deactivated.`);
@@ -99,8 +102,8 @@ function requireActiveCreator(tx: Transaction, teamId: string, actor: string): v
 
 function atLimit(maxSubscriptions: number): string {
   return (
-    `This workspace has reached its limit of ${maxSubscriptions.toLocaleString("en")} subscriptions. Delete one, or raise ` +
-    "WEBHOOKS_MAX_SUBSCRIPTIONS on the server."
+    `This workspace has reached its limit of ${maxSubscriptions.toLocaleString("en")} subscriptions. Delete one, or ` +
+    "raise WEBHOOKS_MAX_SUBSCRIPTIONS on the server."
   );
 }
 
@@ -109,12 +112,15 @@ export async function listSubscriptions(db: Connection, teamId: string): Promise
   return (await selectSubscriptions(db, teamId)).map(subscriptionResource);
 }
 
-/** The same for the one who runs the workspace. */
+/** The team's subscriptions with their creators, newest first, for the operator. */
 export async function listAllSubscriptions(db: Connection, teamId: string): Promise<ListedSubscription[]> {
   return (await selectSubscriptions(db, teamId)).map(listedSubscription);
 }
 
-/** @throws DomainError `not_found` when the team has no such subscription. */
+/**
+ * The team's subscription.
+ * @throws DomainError `not_found` when the team has no such subscription.
+ */
 export async function getSubscription(db: Connection, teamId: string, id: string): Promise<SubscriptionRow> {
   const row = isUuid(id) ? await selectSubscription(db, teamId, id.toLowerCase()) : undefined;
   if (!row) throw notFound("webhook subscription");
@@ -122,7 +128,7 @@ export async function getSubscription(db: Connection, teamId: string, id: string
 }
 
 /**
- * The one subscription that a person at the command line means by an id or a name.
+ * The subscription that a command's argument refers to by id or name.
  * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
  */
 export async function getSubscriptionNamed(
@@ -138,8 +144,8 @@ export async function getSubscriptionNamed(
 }
 
 /**
- * Deletes the subscription: nothing is sent from now on. What still waited is dropped by retention, in small steps.
- * Returns it as it was.
+ * Deletes the subscription: nothing is sent from now on, and retention drops its waiting jobs in small steps. Returns
+ * the subscription as it was.
  * @throws DomainError `not_found`.
  */
 export async function deleteSubscription(
@@ -155,7 +161,7 @@ export async function deleteSubscription(
   return listedSubscription(row);
 }
 
-/** Writes to the audit log what was done to the subscription; never its secret. */
+/** Records an action on the subscription in the audit log, never with its secret. */
 export async function recordSubscription(
   tx: Transaction,
   row: SubscriptionRow,
@@ -172,15 +178,15 @@ export async function recordSubscription(
   });
 }
 
-async function foreignChannels(
+async function channelErrors(
   db: Connection,
   creator: { teamId: string; createdBy: string },
   ids: readonly string[],
 ): Promise<FieldErrors> {
-  const lowered = ids.map((id) => id.toLowerCase());
-  const known = new Set(await selectChannelIds(db, creator.teamId, lowered));
+  const lowerCaseIds = ids.map((id) => id.toLowerCase());
+  const known = new Set(await selectChannelIds(db, creator.teamId, lowerCaseIds));
   const errors: FieldErrors = {};
-  for (const [index, id] of lowered.entries()) {
+  for (const [index, id] of lowerCaseIds.entries()) {
     if (known.has(id) && isForCreator(db, creator, id)) continue;
     errors[`channel_ids.${index}`] = [
       `The channel_ids.${index} field must name a channel of this workspace.`,

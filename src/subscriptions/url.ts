@@ -2,15 +2,15 @@ import { type AddressGuard, vet } from "../outbound/address-guard.ts";
 import type { FieldErrors } from "../errors.ts";
 import type { Log } from "../log/log.ts";
 
-/** How long a name look-up at registration may take, in milliseconds. */
+/** The time limit for a DNS look-up at registration, in milliseconds. */
 const lookUpMs = 5_000;
 
 /**
- * Judges the address of a new subscription by the public-address rule (specification part 6, rule 4). Returns errors by
- * field, none when it is fine. What is wrong with its text is said. For a name or an address that is not public there is
- * one message, whatever the reason: the detail would tell a stranger what the network looks like from the inside, so it
- * stands in the log only. A name that does not resolve at this moment breaks no rule: its
- * DNS may not be set up yet or be out of order, and every delivery looks again.
+ * Checks the URL of a new subscription against the public-address rule (specification part 6, rule 4). Returns errors
+ * by field; none when the URL is acceptable. A malformed URL gets a specific message. A name or address that is not
+ * public always gets the same message: details would reveal the internal network, so they are only logged. A name that
+ * does not resolve at the moment breaks no rule, because its DNS may not be set up yet or may be failing, and every
+ * delivery checks again.
  */
 export async function urlErrors(
   url: string,

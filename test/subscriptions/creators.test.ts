@@ -75,7 +75,9 @@ describe("a subscription that is being enabled", () => {
     const asked = stage.enable(stage.meanwhile);
     expect(await asked.catch((error: unknown) => error)).toMatchObject({
       code: "conflict",
-      message: expect.stringMatching(/^Ada, who created the subscription, was deactivated meanwhile.+again/),
+      message: expect.stringMatching(
+        /^Ada, who created the subscription, was deactivated in the meantime.+again/,
+      ),
     });
     expect(await stage.status()).toEqual(["disabled"]);
     expect(await stage.enable()).toMatchObject({ status: "active" });
