@@ -1,11 +1,11 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 
 /**
- * Of an incoming webhook with a signing secret a hash of the hash of its token is stored from now on, so that it goes on
- * asking for signatures when somebody takes its secret away. In code, because SQLite has no SHA-256.
+ * Stores a hash of the token hash for incoming webhooks with a signing secret, so that they keep requiring signatures
+ * even if somebody removes the secret from the database. Written in code because SQLite has no SHA-256.
  */
 export function hashSignedAddresses(file: SqliteFile): void {
-  // The hashes of before are what nobody should find in the pages that they leave.
+  // The old hashes must not remain readable in freed pages.
   const { secure_delete } = file.query<{ secure_delete: number }, []>("PRAGMA secure_delete").get() ?? {
     secure_delete: 0,
   };

@@ -18,7 +18,7 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./outbox/signal.ts";
-import { startLateStarters } from "./system/late-starters.ts";
+import { startLazyParts } from "./system/late-starters.ts";
 import type { Log } from "./log/log.ts";
 import { whyTooShort } from "./scim/credential.ts";
 import { findDirectoryTeam } from "./scim/team.ts";
@@ -27,16 +27,16 @@ import { findUnreadableSecrets } from "./unreadable-secrets.ts";
 import { Vault } from "./secrets/vault.ts";
 import { findExposed } from "./system/trusted-files.ts";
 
-/** How often the files of the data folder are looked at, in milliseconds. */
-const lookEveryMs = 1_000;
+/** How often the files of the data folder are checked, in milliseconds. */
+const checkIntervalMs = 1_000;
 
 /** A running server. */
 export type RunningApp = {
-  /** Where it listens, with the port that the system gave. */
+  /** The URL that the server listens on, with the actual port. */
   url: string;
-  /** Resolves when a file of the data folder is found to be exchanged or gone. Nothing is written from then on. */
+  /** Resolves when a file of the data folder is found to be replaced or removed. Nothing is written from then on. */
   lost: Promise<Loss>;
-  /** Takes nothing new, lets the requests and deliveries under way finish, then returns. The database stays open. */
+  /** Stops accepting work, finishes requests and deliveries in flight, then resolves. The database stays open. */
   stop(): Promise<void>;
 };
 
@@ -45,15 +45,15 @@ export type AppParts = {
   dataDir: string;
   database: Database;
   log: Log;
-  /** What tests put in the place of the network's names and authorities. */
+  /** Replacements for the network's DNS and certificate authorities, for tests. */
   overrides?: Pick<AddressGuard, "resolve" | "allow" | "ownAddresses"> & { ca?: string };
 };
 
 /**
- * Puts the parts together: serves, delivers and cleans up. This is the only place that knows them all. Where it throws,
- * nothing of it goes on.
- * @throws DomainError `conflict` when another server works on the data folder; `data_damaged` when the database cannot
- *   be read; the operating system's error when the address is taken, or a file of the data folder not for this login.
+ * Starts everything: the server, deliveries and retention. This is the only place that knows all parts. On failure,
+ * everything started is stopped.
+ * @throws DomainError `conflict` when another server uses the data folder; `data_damaged` when the database cannot be
+ *   read; the operating system's error when the port is taken, or this login may not use a file of the data folder.
  */
 export async function startApp({
   config,
@@ -62,15 +62,15 @@ export async function startApp({
   log,
   overrides = {},
 }: AppParts): Promise<RunningApp> {
-  await using begun = new AsyncDisposableStack();
-  const lock = begun.use(holdServerLock(dataDir));
-  const lateStarters = startLateStarters();
+  await using started = new AsyncDisposableStack();
+  const lock = started.use(holdServerLock(dataDir));
+  const lazyParts = startLazyParts();
   const checkedInMs = checkDatabase(database, dataDir);
   const { ca, ...guardOverrides } = overrides;
   const vault = new Vault(findKey(dataDir, config.secretKey));
   if (await vault.adopt(database)) {
     log.error(
-      { reason: "The secrets are kept under another key than the server had before." },
+      { reason: "The server now encrypts its secrets with another key than before." },
       "secrets.key_changed",
     );
   }
@@ -84,7 +84,7 @@ export async function startApp({
   if (unreadable) log.error(unreadable, "secrets.unreadable");
   const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };
   const directory = config.scimToken ? { token: config.scimToken, team: config.scimTeam } : undefined;
-  // Said at the start, and not to the first directory that calls.
+  // Fail at startup, and not at the first request of a directory.
   if (directory) await findDirectoryTeam(database.read, directory.team);
   const tooShort = directory && whyTooShort(directory.token);
   if (tooShort !== undefined) log.warn({ reason: tooShort }, "scim.token_too_short");
@@ -109,7 +109,7 @@ export async function startApp({
   );
   const shares = descriptorShares();
   const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
-  // Bun keeps what is beyond waiting while its time runs.
+  // Bun makes further requests wait while their timeouts run.
   const requestsAtOnce = Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16);
   const deliveries = config.integrationsEnabled
     ? prepareDeliveries(
@@ -117,24 +117,25 @@ export async function startApp({
         { vault, outgoing, places: placesFor(requestsAtOnce) },
       )
     : undefined;
-  begun.defer(() => deliveries?.stop());
-  await lateStarters;
-  // After all that can fail for want of a file: nobody is answered by a server that then gives up.
+  started.defer(() => deliveries?.stop());
+  await lazyParts;
+  // After everything that can fail for lack of a descriptor, so that the server never responds and then fails to
+  // start.
   const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack));
   listener = server;
-  begun.defer(() => server.stop());
+  started.defer(() => server.stop());
   listening = `http://${urlHost(config.host)}:${server.port}`;
   await deliveries?.begin();
-  // What is past its time goes, whether anything is delivered or not.
+  // Retention runs whether or not deliveries are enabled.
   const retention = new Retention(database, config.webhooksRetentionDays, log);
   retention.start();
   const files = watchFiles(database, lock.path);
-  // It stands: from here on the one who called ends it.
-  begun.move();
+  // Startup succeeded; the caller now owns shutdown.
+  started.move();
   if (database.logBytesFound > 0) {
     const reason =
-      "parley.db-wal held changes: the last server or command did not end cleanly, or one is still at work. They were " +
-      "brought in, and what was checked is sound.";
+      "parley.db-wal contained changes: the last server or command did not exit cleanly, or one is still running. " +
+      "The changes were applied, and everything that was checked is sound.";
     log.warn({ log_bytes: database.logBytesFound, checked_in_ms: checkedInMs, reason }, "database.recovered");
   }
   log.info({ url: listening, integrations_enabled: config.integrationsEnabled }, "server.started");
@@ -143,7 +144,7 @@ export async function startApp({
     lost: files.lost,
     async stop() {
       files.stopWatching();
-      // Together: a client that is slow to let go must not keep the worker beginning new deliveries.
+      // Concurrently: a slow client must not let the worker start new deliveries.
       await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
       lock[Symbol.dispose]();
       log.info("server.stopped");
@@ -152,7 +153,8 @@ export async function startApp({
 }
 
 /**
- * Checks what can be checked in bounded time before anybody is answered, and returns how long it took.
+ * Checks what can be checked in bounded time before the server responds to anybody. Returns the duration in
+ * milliseconds.
  * @throws DomainError `data_damaged`.
  */
 function checkDatabase({ read }: Database, dataDir: string): number {
@@ -162,16 +164,16 @@ function checkDatabase({ read }: Database, dataDir: string): number {
   return Math.round(performance.now() - startedAt);
 }
 
-/** Looks at the files from time to time; what is found is also found by whoever writes. */
+/** Checks the files periodically; writes also notice a loss. */
 function watchFiles({ files }: Database, lockPath: string) {
   const { promise: lost, resolve } = Promise.withResolvers<Loss>();
   files.onLost(resolve);
   files.add(lockPath);
-  const looking = setInterval(() => void files.lookUntilCertain(), lookEveryMs);
-  return { lost, stopWatching: () => clearInterval(looking) };
+  const timer = setInterval(() => void files.lookUntilCertain(), checkIntervalMs);
+  return { lost, stopWatching: () => clearInterval(timer) };
 }
 
-/** What delivers the queue, beside the requests; until it begins it only listens for work. */
+/** Prepares the delivery of the queue. Until `begin`, it only collects notifications of work. */
 function prepareDeliveries(
   { config, dataDir, database, log }: AppParts,
   parts: { vault: Vault; outgoing: Outgoing; places: Places },
@@ -193,7 +195,7 @@ function prepareDeliveries(
   };
   const stopWatching = watchForWork(dataDir, () => void wakeAll());
   return {
-    // What was under way when the last server ended is still queued, and goes out at once.
+    // Deliveries that were in flight when the last server stopped are still queued, and are sent immediately.
     begin: wakeAll,
     async stop() {
       stopWatching();
@@ -202,7 +204,7 @@ function prepareDeliveries(
   };
 }
 
-/** How the address that the server listens on is called from this machine. */
+/** The host of a URL that reaches the server from this machine. */
 function urlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::" || host === "127.0.0.1") return "localhost";
   return host.includes(":") ? `[${host}]` : host;

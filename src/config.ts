@@ -4,52 +4,52 @@ import { DomainError } from "./errors.ts";
 import { parseKey } from "./input/key.ts";
 import { parseWholeNumber } from "./input/whole-number.ts";
 
-/** How a setting is read from text; undefined for what it does not take. */
+/** A setting. `parse` reads it from text and returns undefined for a value that it does not take. */
 type Setting<Value> = {
   name: string;
   takes: string;
   parse: (text: string) => Value | undefined;
   fallback: Value;
-  /** Whether its value must not be shown. */
+  /** Whether error messages must not show the value. */
   isSecret?: boolean;
 };
 
-/** Whether subscriptions are told of the whole workspace, or of what their creators may see. */
+/** Whether subscriptions receive events of the whole workspace, or only those that their creators may see. */
 export type WebhooksVisibility = "workspace" | "creator";
 
-const truth = { takes: "true or false", parse: parseTruth };
+const trueOrFalse = { takes: "true or false", parse: parseBoolean };
 
-/** Every setting there is: its name in the environment, what it takes, and what holds without it. */
+/** All settings: the name in the environment, the accepted values, and the default. */
 const settings = {
-  integrationsEnabled: { name: "INTEGRATIONS_ENABLED", ...truth, fallback: true },
+  integrationsEnabled: { name: "INTEGRATIONS_ENABLED", ...trueOrFalse, fallback: true },
   apiRateLimit: { name: "INTEGRATIONS_API_RATE_LIMIT", ...wholeNumber(1, 1_000_000_000), fallback: 60 },
   ingestRateLimit: { name: "INTEGRATIONS_INGEST_RATE_LIMIT", ...wholeNumber(1, 1_000_000_000), fallback: 60 },
   webhooksMaxAttempts: { name: "WEBHOOKS_MAX_ATTEMPTS", ...wholeNumber(1, 100), fallback: 5 },
-  /** In seconds, from connecting to the last header. */
+  /** In seconds, from connecting to the last response header. */
   webhooksTimeout: { name: "WEBHOOKS_TIMEOUT", ...seconds(0.1, 300), fallback: 5 },
-  /** In seconds, before the second attempt; six times as long before each one after. */
+  /** In seconds, before the second attempt; multiplied by six before each further attempt. */
   webhooksBackoffBase: { name: "WEBHOOKS_BACKOFF_BASE", ...seconds(0.001, 86_400), fallback: 10 },
   webhooksDisableAfter: { name: "WEBHOOKS_DISABLE_AFTER", ...wholeNumber(1, 1_000_000_000), fallback: 5 },
-  /** 0 keeps every attempt for ever. */
+  /** In days; 0 keeps attempts forever. */
   webhooksRetentionDays: {
     name: "WEBHOOKS_DELIVERY_RETENTION_DAYS",
     ...wholeNumber(0, 36_500),
     fallback: 30,
   },
-  /** Of which channels a subscription is told: of all, or of those that its creator may see. */
+  /** Which channels' events a subscription receives: all, or those that its creator may see. */
   webhooksVisibility: {
     name: "WEBHOOKS_VISIBILITY",
     ...oneOf(["workspace", "creator"]),
     fallback: "workspace" as WebhooksVisibility,
   },
-  /** For each team. */
+  /** Per team. */
   webhooksMaxSubscriptions: {
     name: "WEBHOOKS_MAX_SUBSCRIPTIONS",
     ...wholeNumber(1, 1_000_000),
     fallback: 1_000,
   },
-  webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...truth, fallback: true },
-  /** Empty: the key file in the data folder. */
+  webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...trueOrFalse, fallback: true },
+  /** Empty: use the key file in the data folder. */
   secretKey: {
     name: "PARLEY_SECRET_KEY",
     takes: "32 bytes in base64 or hex",
@@ -57,16 +57,16 @@ const settings = {
     fallback: "",
     isSecret: true,
   },
-  /** Empty: no directory is served. */
+  /** Empty: SCIM is off. */
   scimToken: {
     name: "SCIM_TOKEN",
     takes: "visible characters without spaces and commas",
-    // What a header can carry, and what is not taken for the end of the token there.
+    // Characters that a header can carry, without those that end the token there.
     parse: (text: string) => (/^[!-+\--~]+$/.test(text) ? text : undefined),
     fallback: "",
     isSecret: true,
   },
-  /** Empty: the only team there is. */
+  /** Empty: the only team. */
   scimTeam: {
     name: "SCIM_TEAM",
     takes: "a team's slug, name or id",
@@ -80,7 +80,7 @@ const settings = {
     fallback: "127.0.0.1",
   },
   port: { name: "PARLEY_PORT", ...wholeNumber(0, 65_535), fallback: 8080 },
-  /** Empty: made from the host and the port. */
+  /** Empty: built from the host and port. */
   baseUrl: { name: "PARLEY_BASE_URL", takes: "an http or https address", parse: parseBaseUrl, fallback: "" },
   logLevel: {
     name: "PARLEY_LOG_LEVEL",
@@ -91,40 +91,40 @@ const settings = {
 
 export type Config = { [Key in keyof typeof settings]: (typeof settings)[Key]["fallback"] };
 
-/** Settings as the command line gives them. */
+/** Settings given as command-line flags. */
 type Flags = { [Key in keyof Config]?: string | undefined };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment that this process was started with; whoever needs it is given it. */
+/** The environment of this process. Code that needs it receives it as a parameter. */
 export const processEnvironment: Environment = process.env;
 
-/** How many requests Bun lets a process have under way that was started with this environment. */
+/** The maximum number of concurrent requests that Bun's HTTP client allows a process with this environment. */
 export function requestsAllowed({ BUN_CONFIG_MAX_HTTP_REQUESTS: set }: Environment): number {
   return Number(set) || 256;
 }
 
-/** Tells the libraries that look into the environment by themselves that no colours are wanted. */
+/** Turns colors off in libraries that read the environment themselves. */
 export function forbidColor(): void {
   process.env.NO_COLOR = "1";
 }
 
 /**
  * The data folder: the flag, else `PARLEY_DATA_DIR`, else `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
- * @throws DomainError `usage` when none of them is there.
+ * @throws DomainError `usage` when none of them is set.
  */
 export function dataDirectory(flag: string | undefined, environment: Environment): string {
   const named = flag || environment.PARLEY_DATA_DIR;
   if (named) return named;
   if (environment.XDG_DATA_HOME) return join(environment.XDG_DATA_HOME, "parley");
   if (environment.HOME) return join(environment.HOME, ".local", "share", "parley");
-  throw new DomainError("usage", "There is no home folder: say where the data is with --data-dir DIR.");
+  throw new DomainError("usage", "There is no home folder. Name the data folder with --data-dir DIR.");
 }
 
 /**
- * The settings: a flag beats the environment, which beats `parley.toml` in the data folder, which beats the default.
- * A blank value in the environment counts as not set.
- * @throws DomainError `invalid` with a line for every setting that does not parse: its name, value and what it takes.
+ * Reads all settings. A flag takes precedence over the environment, then `parley.toml` in the data folder, then the
+ * default. A blank environment variable counts as not set.
+ * @throws DomainError `invalid` with one line per invalid setting: its name, its value and the accepted values.
  */
 export function readConfig(dataDir: string, environment: Environment, flags: Flags = {}): Config {
   const file = readToml(join(dataDir, "parley.toml"));
@@ -133,8 +133,8 @@ export function readConfig(dataDir: string, environment: Environment, flags: Fla
 }
 
 /**
- * One setting, whatever stands in the others.
- * @throws DomainError `invalid` when it does not parse, or `parley.toml` cannot be read.
+ * Reads one setting, even if others are invalid.
+ * @throws DomainError `invalid` when it is invalid, or `parley.toml` cannot be read.
  */
 export function readSetting<Key extends keyof Config>(
   key: Key,
@@ -162,7 +162,7 @@ function parseSettings<Key extends keyof Config>(
   return config as Pick<Config, Key>;
 }
 
-/** `PARLEY_PORT` is `port` in the file, `INTEGRATIONS_ENABLED` is `integrations_enabled`. */
+/** The key in `parley.toml`: `port` for `PARLEY_PORT`, `integrations_enabled` for `INTEGRATIONS_ENABLED`. */
 function tomlKey(name: string): string {
   return name.replace(/^PARLEY_/, "").toLowerCase();
 }
@@ -188,8 +188,8 @@ function parseToml(path: string, text: string): object {
   try {
     return Bun.TOML.parse(text);
   } catch {
-    // The parser quotes what it stumbles over, which may be a secret, and knows no line.
-    throw new DomainError("invalid", `${path} is not valid TOML. Text has to stand in quotes: key = "value"`);
+    // The parser's message quotes the offending text, which may be a secret, and has no line number.
+    throw new DomainError("invalid", `${path} is not valid TOML. Text must be in quotes: key = "value"`);
   }
 }
 
@@ -197,10 +197,10 @@ function unknownKeys(file: Map<string, string>): string[] {
   const known = Object.values(settings).map(({ name }) => tomlKey(name));
   return [...file.keys()]
     .filter((key) => !known.includes(key))
-    .map((key) => `parley.toml has ${key}, which is not a setting; there are ${known.join(", ")}.`);
+    .map((key) => `parley.toml has ${key}, which is not a setting; the settings are ${known.join(", ")}.`);
 }
 
-function parseTruth(text: string): boolean | undefined {
+function parseBoolean(text: string): boolean | undefined {
   const word = text.toLowerCase();
   if (word === "true" || word === "1") return true;
   return word === "false" || word === "0" ? false : undefined;

@@ -16,12 +16,13 @@ import { createTeam, listTeams, type Team } from "./teams/teams.ts";
 import { requireNoLink } from "./system/trusted-files.ts";
 import { type Person, personResource } from "./users/users.ts";
 
-/** How long a process waits for another one that changes the tables at the same moment, in milliseconds. */
+/** How long a process waits for another one that is changing the tables, in milliseconds. */
 const migrationWaitMs = 5_000;
 
 /**
- * Whether the data folder holds a workspace, which is one team at least: what an `init` that was refused leaves is none.
- * @throws what `openWorkspace` throws for a folder that cannot be used.
+ * Whether the data folder contains a workspace, which means at least one team: a rejected `init` leaves a database
+ * without one.
+ * @throws what `openWorkspace` throws for an unusable folder.
  */
 export async function hasWorkspace(dataDir: string): Promise<boolean> {
   requireDatabase(dataDir);
@@ -35,30 +36,30 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
 }
 
 /**
- * Opens the workspace in the data folder, its tables brought up to what this binary needs. Events are queued and sent by
- * `webhooksVisibility`, which is `workspace` unless it is given.
- * @throws DomainError `not_found` when the folder holds none; `forbidden` when this login may not use it; `invalid`
- *   when its file is not a database; `data_damaged` when the file is gone, or the log beside it is another one's;
- *   `data_too_new` when a newer binary has used it; `conflict` when an older one serves it, whose tables would change
- *   under it.
+ * Opens the workspace in the data folder and applies missing migrations. `webhooksVisibility` decides which events
+ * subscriptions receive; the default is `workspace`.
+ * @throws DomainError `not_found` when the folder contains no workspace; `forbidden` when this login may not use it;
+ *   `invalid` when its file is not a database; `data_damaged` when the file is gone, or the WAL belongs to another
+ *   one; `data_too_new` when a newer binary has used it; `conflict` when an older server is running, whose tables
+ *   would change.
  */
 export function openWorkspace(dataDir: string, webhooksVisibility?: WebhooksVisibility): Database {
   requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) {
     throw new DomainError(
       "not_found",
-      `There is no workspace in ${dataDir}. Make one with: parley init --team NAME --owner NAME`,
+      `There is no workspace in ${dataDir}. Create one with: parley init --team NAME --owner NAME`,
     );
   }
   return open(dataDir, webhooksVisibility);
 }
 
 /**
- * Makes a workspace in the data folder: the folder itself, for its owner alone, and in one write the first team with its
- * owner and `#general`, the key file and the file of signals.
- * @throws DomainError `conflict` when there is a team already, and changes nothing then; `invalid` on `name`, the team's
- *   or the owner's; `forbidden`, `invalid`, `unwritable` or `busy` when the folder cannot be used; `data_damaged` when there was a
- *   workspace whose database is gone.
+ * Creates a workspace in the data folder: the folder, for its owner alone; in one write the first team with its owner
+ * and `#general`; the key file; and the signal file.
+ * @throws DomainError `conflict` when there is already a team, without changing anything; `invalid` on `name`, the
+ *   team's or the owner's; `forbidden`, `invalid`, `unwritable` or `busy` when the folder cannot be used;
+ *   `data_damaged` when there was a workspace whose database is gone.
  */
 export async function initWorkspace(
   dataDir: string,
@@ -68,7 +69,8 @@ export async function initWorkspace(
   requireDatabase(dataDir);
   try {
     makeFolder(dataDir);
-    // SQLite gives its other files the mode of this one; in a folder that others may enter, it must not be theirs.
+    // SQLite gives its other files the mode of this one, which must exclude other logins even if they may enter the
+    // folder.
     touchFile(databaseFile(dataDir));
   } catch (error) {
     throw explainDataError(error, dataDir);
@@ -80,13 +82,13 @@ export async function initWorkspace(
       if (existing) {
         throw new DomainError(
           "conflict",
-          `There is a workspace in ${dataDir} already. Add a team to it with: parley teams create --name NAME`,
+          `There is already a workspace in ${dataDir}. Add a team to it with: parley teams create --name NAME`,
         );
       }
       const { team, owner, general } = await createTeam(tx, { name: input.team, owner: input.owner }, actor);
-      // Inside the write: whoever is refused has touched nothing, and no team is left without its key.
+      // Inside the write, so that a rejected call changes nothing and no team is left without a key.
       createKeyFile(dataDir);
-      // Made with the folder it is its owner's, and not that of another login which happens to signal first.
+      // Created now, so that it belongs to the folder's owner and not to another login that signals first.
       signalWork(dataDir);
       return { team, owner: personResource(owner), channel: channelResource(general) };
     });
@@ -97,17 +99,21 @@ export async function initWorkspace(
   }
 }
 
-/** @throws DomainError `invalid` for a symbolic link; `data_damaged` when there is no database any more where there was one. */
+/**
+ * Rejects a folder whose database is a link or has gone missing.
+ * @throws DomainError `invalid` for a symbolic link; `data_damaged` when there was a database and is none now.
+ */
 function requireDatabase(dataDir: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) requireNoLink(`${databaseFile(dataDir)}${ending}`);
-  // In this order, since an `init` at the same moment makes the key after the database.
-  const isKeyThere = existsSync(keyFile(dataDir));
-  const isThere = existsSync(databaseFile(dataDir));
-  if (!isKeyThere || (isThere && statSync(databaseFile(dataDir)).size > 0)) return;
+  // In this order, because a concurrent `init` creates the key after the database.
+  const keyExists = existsSync(keyFile(dataDir));
+  const databaseExists = existsSync(databaseFile(dataDir));
+  if (!keyExists || (databaseExists && statSync(databaseFile(dataDir)).size > 0)) return;
   throw new DomainError(
     "data_damaged",
-    `${databaseFile(dataDir)} is ${isThere ? "empty" : "missing"}, but ${keyFile(dataDir)} says that there was a workspace. ` +
-      "Put parley.db back from a copy; or, to begin anew, move secret.key away and run parley init.",
+    `${databaseFile(dataDir)} is ${databaseExists ? "empty" : "missing"}, but ${keyFile(dataDir)} shows that ` +
+      "there was a workspace. Restore parley.db from a backup; or, to start over, move secret.key away and run " +
+      "parley init.",
   );
 }
 

@@ -1,4 +1,4 @@
-/** Why an operation was refused. HTTP statuses and exit statuses are derived from these words in one table each. */
+/** Why an operation was rejected. One table each maps these codes to HTTP statuses and to exit statuses. */
 export type ErrorCode =
   | "invalid"
   | "unauthenticated"
@@ -18,15 +18,15 @@ export type ErrorCode =
   | "data_damaged"
   | "data_lost";
 
-/** Messages by field, as the specification's ValidationError carries them. */
+/** Messages by field, as in the specification's ValidationError. */
 export type FieldErrors = Record<string, string[]>;
 
-/** A refusal that the caller can understand and act on. Whatever else is thrown is a fault of ours. */
+/** An expected error that the caller can understand and act on. Any other exception is an internal error. */
 export class DomainError extends Error {
   override readonly name = "DomainError";
   readonly code: ErrorCode;
   readonly errors: FieldErrors | undefined;
-  /** Extra response headers that belong to this refusal, `Allow` or `Retry-After`. */
+  /** Additional response headers for this error, such as `Allow` or `Retry-After`. */
   readonly headers: Record<string, string>;
 
   constructor(
@@ -41,17 +41,17 @@ export class DomainError extends Error {
   }
 }
 
-/** The refusal for something that does not exist or may not be known to exist: both read the same. */
-export function notFound(what: string): DomainError {
-  return new DomainError("not_found", `There is no such ${what}.`);
+/** The error for something that does not exist or that the subject may not know about: both look the same. */
+export function notFound(noun: string): DomainError {
+  return new DomainError("not_found", `There is no such ${noun}.`);
 }
 
-/** The refusal for something that the subject may see but not do. */
+/** The error for something that the subject may see but not do. */
 export function forbidden(message: string): DomainError {
   return new DomainError("forbidden", message);
 }
 
-/** The refusal of input: `errors` maps each field to what is wrong with it, and the message sums them up. */
+/** The error for invalid input: `errors` maps each field to its messages, and the error's own message sums them up. */
 export function invalid(errors: FieldErrors): DomainError {
   const [first = "The input is not valid.", ...others] = Object.values(errors).flat();
   const rest =

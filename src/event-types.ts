@@ -1,4 +1,4 @@
-/** What a subscription can ask to be told (specification part 2, WebhookEvent). */
+/** The event types that a subscription can receive (specification part 2, WebhookEvent). */
 export const webhookEvents = [
   "message.created",
   "message.updated",

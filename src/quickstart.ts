@@ -14,10 +14,10 @@ const botName = "Quickstart";
 const credentialName = "quickstart";
 
 /**
- * What a first try of the platform takes: a bot in the team's `#general`, a token of it with every scope, and an
- * incoming webhook there. The bot of an earlier run is used again; the credentials of that run cannot be read back, so
- * they are revoked and new ones made. `token` and `webhookToken` exist in clear only here.
- * @throws DomainError `forbidden` when `#general` is archived; `not_found` when the team has none.
+ * Creates everything for a first try of the platform: a bot in the team's `#general`, a token of the bot with every
+ * scope, and an incoming webhook in the channel. Reuses the bot of an earlier run; the credentials of that run cannot
+ * be read back, so they are revoked and replaced. `token` and `webhookToken` exist in plain text only here.
+ * @throws DomainError `forbidden` when `#general` is archived; `not_found` when the team has no general channel.
  */
 export async function makeQuickstart(
   tx: Transaction,
@@ -27,22 +27,22 @@ export async function makeQuickstart(
 ): Promise<{ channel: ChannelRow; bot: UserRow; token: string; webhookToken: string }> {
   const channel = (await selectChannels(tx, teamId)).find(({ isGeneral }) => isGeneral);
   if (!channel) throw new DomainError("not_found", "The team has no general channel.");
-  const bot = await botIn(tx, channel, actor);
+  const bot = await findOrCreateBot(tx, channel, actor);
 
   await revokeTokensOfUser(tx, bot.id, actor, credentialName);
   const { token } = await createToken(tx, bot, { name: credentialName, scopes, expiresAt: null }, actor);
 
-  // A bot has one incoming webhook for a channel.
+  // A bot has at most one incoming webhook per channel.
   await revokeWebhooksOfBot(tx, bot.id, actor, channel.id);
   const input = { name: credentialName, signed: false };
   const { token: webhookToken } = await createIncomingWebhook(tx, vault, { bot, channel }, input, actor);
   return { channel, bot, token, webhookToken };
 }
 
-async function botIn(tx: Transaction, channel: ChannelRow, actor: string): Promise<UserRow> {
+async function findOrCreateBot(tx: Transaction, channel: ChannelRow, actor: string): Promise<UserRow> {
   const bots = await selectUsers(tx, channel.teamId, { type: "bot" });
-  const known = bots.find(({ name }) => name === botName);
-  if (!known) return await createBot(tx, channel.teamId, { name: botName, channels: [channel] }, actor);
-  if (!isMember(tx, channel.id, known.id)) await joinChannel(tx, channel, known, actor);
-  return known;
+  const existing = bots.find(({ name }) => name === botName);
+  if (!existing) return await createBot(tx, channel.teamId, { name: botName, channels: [channel] }, actor);
+  if (!isMember(tx, channel.id, existing.id)) await joinChannel(tx, channel, existing, actor);
+  return existing;
 }

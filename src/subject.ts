@@ -1,8 +1,8 @@
-/** What a person may do in a team; bots have no role. */
+/** A person's role in a team; bots have none. */
 export const roles = ["owner", "admin", "member"] as const;
 export type Role = (typeof roles)[number];
 
-/** Whoever a request acts as: a bot, or a human with that person's own memberships and permissions. */
+/** The identity that a request acts as: a bot, or a human with that person's memberships and permissions. */
 export type Subject = {
   id: string;
   teamId: string;
@@ -17,7 +17,7 @@ export function isTeamAdmin(subject: Pick<Subject, "role">): boolean {
   return subject.role === "owner" || subject.role === "admin";
 }
 
-/** How the audit log names the subject. */
+/** The subject's name in the audit log. */
 export function actorOf({ type, id }: Pick<Subject, "type" | "id">): string {
   return `${type}:${id}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A time as every answer and every delivery shows it: RFC 3339 with milliseconds and a numeric offset.
- * `at` is milliseconds since 1970, as everything in the database; null stays null.
+ * Formats a time as in every response and delivery: RFC 3339 with milliseconds and a numeric offset. `at` is in
+ * milliseconds since 1970, as in the database; null stays null.
  */
 export function timestamp(at: number): string;
 export function timestamp(at: number | null): string | null;
@@ -10,5 +10,5 @@ export function timestamp(at: number | null): string | null {
   return last.text;
 }
 
-// What comes in together is of the same millisecond.
+// Cached, because requests that arrive together share a millisecond.
 let last = { at: Number.NaN, text: "" };

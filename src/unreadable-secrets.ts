@@ -4,12 +4,12 @@ import { selectWebhookSecrets } from "./incoming-webhooks/store.ts";
 import { selectSubscriptionSecrets } from "./subscriptions/store.ts";
 import type { Vault } from "./secrets/vault.ts";
 
-/** How many webhooks cannot work because their signing secret cannot be read, and why. */
+/** The number of webhooks that cannot work because their signing secrets are unreadable, and the reason. */
 export type UnreadableSecrets = { subscriptions: number; incoming_webhooks: number; reason: string };
 
 /**
- * Tries every signing secret that is in use; undefined when each can be read. An operator should hear of a lost key when
- * the server starts and not from those who miss their deliveries.
+ * Tries to decrypt every signing secret in use; undefined when all are readable. This lets the operator learn of a
+ * lost key when the server starts, and not from users who miss their deliveries.
  */
 export async function findUnreadableSecrets(
   db: Connection,
@@ -21,8 +21,8 @@ export async function findUnreadableSecrets(
   const incoming = (await selectWebhookSecrets(db)).map(({ id, secret }) =>
     secret === null ? secretTaken({ id }) : vault.whyUnreadable(secret, `incoming_webhooks:${id}`),
   );
-  const reason = [...outgoing, ...incoming].find((why) => why !== undefined);
+  const reason = [...outgoing, ...incoming].find((text) => text !== undefined);
   if (reason === undefined) return undefined;
-  const count = (reasons: Array<string | undefined>) => reasons.filter((why) => why !== undefined).length;
+  const count = (reasons: Array<string | undefined>) => reasons.filter((text) => text !== undefined).length;
   return { subscriptions: count(outgoing), incoming_webhooks: count(incoming), reason };
 }

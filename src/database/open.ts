@@ -163,5 +163,5 @@ function requireSafeSqlite(file: SqliteFile): void {
 
 const dataLost = new DomainError(
   "data_lost",
-  "Files of this workspace were replaced or removed, so changes are no longer accepted. The server log says which files.",
+  "Files of this workspace were replaced or removed, so changes are no longer accepted. The server log names them.",
 );

@@ -99,9 +99,9 @@ export class Vault {
 function wrongKey(): DomainError {
   return new DomainError(
     "key_missing",
-    "This is not the key that the server of this workspace encrypts its secrets with, so it could not read a new one. " +
-      "Set PARLEY_SECRET_KEY to the server's key, or restore its secret.key, and try again; if that key is lost, " +
-      "start the server with this key first.",
+    "This is not the key that the server of this workspace encrypts its secrets with, so it could not read new " +
+      "ones. Set PARLEY_SECRET_KEY to the server's key, or restore its secret.key, and try again; if that key is " +
+      "lost, start the server with this key first.",
   );
 }
 

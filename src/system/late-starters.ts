@@ -6,7 +6,7 @@ import { getServers } from "node:dns";
  * the first one, so they start before clients can take any. Nothing goes over the network. Takes about ten
  * milliseconds.
  */
-export async function startLateStarters(): Promise<void> {
+export async function startLazyParts(): Promise<void> {
   // Reads the system's resolver configuration.
   getServers();
   // There can be no socket at this path. By the time the request fails, the thread has started.

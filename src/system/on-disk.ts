@@ -38,8 +38,8 @@ export function writeFileOnce(path: string, text: string): void {
 }
 
 /**
- * Creates an empty file for its owner alone (mode 0600), or opens an existing one and leaves it unchanged; `moreFlags` are
- * further open flags. Does not follow symbolic links and does not wait for the other end of a pipe.
+ * Creates an empty file for its owner alone (mode 0600), or opens an existing one and leaves it unchanged; `moreFlags`
+ * are further open flags. Does not follow symbolic links and does not wait for the other end of a pipe.
  * @throws the operating system's error, `ELOOP` for a link.
  */
 export function touchFile(path: string, moreFlags = 0): void {

@@ -44,8 +44,8 @@ export function symbolicLinkError(path: string, setting?: string): DomainError {
   const instead = setting === undefined ? "" : `, set ${setting} to its content`;
   return new DomainError(
     "invalid",
-    `${path} is a symbolic link, which parley does not follow to its own files. Put the file itself there${instead}; or, if ` +
-      "the data is elsewhere, name that folder with --data-dir DIR or PARLEY_DATA_DIR, which may be a link.",
+    `${path} is a symbolic link, which parley does not follow to its own files. Put the file itself there${instead}; ` +
+      "or, if the data is elsewhere, name that folder with --data-dir DIR or PARLEY_DATA_DIR, which may be a link.",
   );
 }
 
@@ -101,8 +101,8 @@ export function findExposed(dataDir: string, keyPath: string): Exposure[] {
   }
   const key = statSync(keyPath, { throwIfNoEntry: false });
   if (key && (key.mode & accessibleToAll) !== 0) {
-    const reason = `Everybody on this machine can access the key of all signing secrets (mode ${octalMode(key.mode)}). To prevent that: `;
-    exposed.push({ path: keyPath, reason: `${reason}chmod o= ${shellQuoted(keyPath)}` });
+    const reason = `Everybody on this machine can access the key of all signing secrets (mode ${octalMode(key.mode)}).`;
+    exposed.push({ path: keyPath, reason: `${reason} To prevent that: chmod o= ${shellQuoted(keyPath)}` });
   }
   return exposed;
 }

@@ -93,7 +93,7 @@ describe("an older parley.db beside the log of a server that was killed", () => 
     copyFileSync(file("parley.db"), file("newest"));
     for (const foreign of [file("older"), other.file("parley.db")]) {
       copyFileSync(foreign, file("parley.db"));
-      expect(await refusal(path)).toContain("parley.db-wal beside it");
+      expect(await refusal(path)).toContain("parley.db-wal next to it");
     }
     copyFileSync(file("newest"), file("parley.db"));
     expect(await people(path)).toEqual(["Ada"]);
@@ -128,7 +128,7 @@ describe("a parley.db that is gone while its secret.key is there", () => {
       const before = readdirSync(folder.path);
       const message = await refusal(folder.path);
       expect(message).toContain(`parley.db ${what}`);
-      expect(message).toMatch(/Put parley\.db back from a copy; or, to begin anew, move secret\.key away/);
+      expect(message).toMatch(/Restore parley\.db from a backup; or, to start over, move secret\.key away/);
       expect((await runRefused(folder.path, init)).message).toBe(message);
       expect((await runRefused(folder.path, ["quickstart"])).message).toBe(message);
       expect(readdirSync(folder.path)).toEqual(before);
@@ -192,7 +192,7 @@ describe("a start after an end that was not clean", () => {
     }
     await using server = await startServer({ dataDir: folder.path });
     const line = await server.logLine(({ msg }) => msg === "database.recovered");
-    expect(line).toMatchObject({ level: 40, reason: expect.stringContaining("did not end cleanly") });
+    expect(line).toMatchObject({ level: 40, reason: expect.stringContaining("did not exit cleanly") });
     expect(line.log_bytes).toBeGreaterThan(4_096);
     expect(line.checked_in_ms).toBeGreaterThanOrEqual(0);
     expect(messages(folder.file("parley.db"))).toEqual(["the last words"]);
