@@ -40,6 +40,7 @@ export type RunningApp = {
   stop(): Promise<void>;
 };
 
+/** What a server is started with. The caller opens and closes the database. */
 export type AppParts = {
   config: Config;
   dataDir: string;

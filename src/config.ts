@@ -89,6 +89,7 @@ const settings = {
   },
 } satisfies Record<string, Setting<unknown>>;
 
+/** The value of every setting. */
 export type Config = { [Key in keyof typeof settings]: (typeof settings)[Key]["fallback"] };
 
 /** Settings given as command-line flags. */

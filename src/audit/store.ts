@@ -14,6 +14,7 @@ export function insertAuditEntry(tx: Transaction, entry: AuditEntryRow): void {
   insertStatement(tx, id, teamId, at, actor, action, target, details);
 }
 
+/** The team's entries, newest first, at most `filter.limit`. `filter.since` is in milliseconds since 1970. */
 export async function selectAuditEntries(
   db: Connection,
   teamId: string,

@@ -1,6 +1,9 @@
 import type { Connection } from "./database.ts";
 
-/** The maximum number of cached values per function. When it is reached, all are dropped and looked up again. */
+/**
+ * The maximum number of cached values per function and connection. When it is reached, all are dropped and looked up
+ * again.
+ */
 const valuesMax = 4_096;
 
 /** Values nested by key part, one level per part: a joined key would have to be built for each look-up. */

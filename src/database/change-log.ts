@@ -54,7 +54,7 @@ export class ChangeLog {
     try {
       this.checkpoint();
     } catch {
-      // The changes are safe in the log, and the next commit tries again.
+      // The changes are safe in the WAL, and the next commit retries.
     }
   }
 

@@ -22,6 +22,7 @@ export type Connection = BunSQLiteDatabase<typeof schema> & {
  */
 export type Transaction = Connection & { commit: Commit };
 
+/** An open workspace database. */
 export type Database = {
   /** For queries. Never sees uncommitted rows. */
   read: Connection;

@@ -113,10 +113,7 @@ export class OpenFiles {
     return this.#loss;
   }
 
-  /**
-   * Reads the state of the WAL. Call this after each commit of this process: SQLite's record does not cover its own
-   * changes.
-   */
+  /** Reads the state of the WAL. Call this after each commit of this process, which `foreignChanges` does not count. */
   readLog(): LogState {
     const now = this.#record.log();
     if (isCheckpointedBetween(this.#log, now)) this.#isCheckpointedByOthers = true;

@@ -13,7 +13,10 @@ export class UnreadableBody {
   }
 }
 
-/** Parses the bytes as JSON; returns an UnreadableBody when they are not. */
+/**
+ * Parses the bytes as JSON. Returns an UnreadableBody when they are not UTF-8 or not JSON, or nest deeper than 32
+ * levels.
+ */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {

@@ -5,7 +5,10 @@ import { RepeatedFailures } from "./repeated-failures.ts";
 
 export type Log = Logger;
 
-/** The maximum length of an error's texts, in UTF-16 units: user text that they quote can be long. */
+/**
+ * The maximum length of an error's texts, in UTF-16 units (user text that they quote can be long), and of its chain of
+ * causes.
+ */
 const messageLengthMax = 1_000;
 const stackLengthMax = 4_000;
 const causesMax = 3;
@@ -13,9 +16,9 @@ const causesMax = 3;
 const standardError = new LineBuffer(2);
 
 /**
- * The log: one JSON line per operation on standard error, with everything known about it. It never contains a secret,
- * so callers log the route and not the path. Repeated lines at level error that have an `err` are counted, and the
- * number is logged instead.
+ * Creates the log: one JSON line per operation on standard error, with everything known about it, from `level` up. It
+ * never contains a secret, so callers log the route and not the path. Repeated lines at level error that have an `err`
+ * are counted, and the number is logged instead.
  */
 export function createLog(level: string, destination: DestinationStream = standardError): Log {
   const log = pino(

@@ -29,7 +29,10 @@ export function findKey(dataDir: string, fromSettings: string): Buffer | undefin
   );
 }
 
-/** Creates the key file of a new data folder, for its owner alone (mode 0600) and on disk. Keeps an existing one. */
+/**
+ * Creates the key file of a new data folder, for its owner alone (mode 0600) and on disk. Keeps an existing one.
+ * @throws the operating system's error.
+ */
 export function createKeyFile(dataDir: string): void {
   const path = keyFile(dataDir);
   if (existsSync(path)) return;

@@ -51,6 +51,7 @@ export const selectDestination = cached(
     destinationStatement(db).get({ id }) ?? null,
 );
 
+/** Where a subscription's deliveries go, and the secrets that sign them. */
 export type Destination = Pick<
   SubscriptionRow,
   "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil"

@@ -51,8 +51,8 @@ export class DescriptorReserve {
       closeSync(openSync(devNull, "r"));
       return true;
     } catch (error) {
-      // If the file is missing, rather than a descriptor, nothing can be held and nothing is known about free
-      // descriptors.
+      // Any other error concerns the file and not descriptors: nothing can be held, and nothing is known about free
+      // ones.
       return !hasCode(error, "EMFILE", "ENFILE");
     }
   }
