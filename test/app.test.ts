@@ -14,7 +14,7 @@ function freePort(): number {
   return server.port ?? 0;
 }
 
-test("a start that does not get its port leaves the folder to the next one", async () => {
+test("a start that fails to get its port releases the folder for the next one", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const start = (port: number) =>
@@ -32,7 +32,7 @@ test("a start that does not get its port leaves the folder to the next one", asy
   await app.stop();
 });
 
-test("a start that cannot watch for work leaves neither its port nor its lock taken", async () => {
+test("a start that cannot watch for work releases its port and its lock", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const port = freePort();

@@ -14,8 +14,8 @@ function read(
   return readConfig(folder.path, from.environment ?? {}, from.flags);
 }
 
-/** What is said about settings that do not parse. */
-function complaintOf(from: Parameters<typeof read>[0]): string {
+/** The message about settings that do not parse. */
+function messageOf(from: Parameters<typeof read>[0]): string {
   try {
     read(from);
   } catch (error) {
@@ -40,7 +40,7 @@ describe("settings", () => {
     });
   });
 
-  test("come from the flag before the environment before parley.toml before the default", () => {
+  test("come from the flag, then the environment, then parley.toml, then the default", () => {
     const toml = "port = 1001\n";
     const environment = { PARLEY_PORT: "1002" };
     const flags = { port: "1003" };
@@ -75,7 +75,7 @@ describe("settings", () => {
     expect(read({ environment: { INTEGRATIONS_ENABLED: text } }).integrationsEnabled).toBe(value);
   });
 
-  test("drop the slashes at the end of the base address", () => {
+  test("drop slashes at the end of the base URL", () => {
     expect(read({ environment: { PARLEY_BASE_URL: "https://Chat.Example/team/" } }).baseUrl).toBe(
       "https://chat.example/team",
     );
@@ -97,46 +97,46 @@ describe("a setting that does not parse", () => {
     ["PARLEY_BASE_URL", "ftp://chat.example"],
     ["PARLEY_LOG_LEVEL", "loud"],
     ["WEBHOOKS_VISIBILITY", "channel"],
-  ])("is refused in one line with its name, its value and what it takes: %s=%s", (name, value) => {
-    const complaint = complaintOf({ environment: { [name]: value } });
-    expect(complaint.split("\n")).toHaveLength(1);
-    expect(complaint).toStartWith(`${name} is ${JSON.stringify(value)}; it takes `);
+  ])("is rejected in one line with its name, its value and the accepted values: %s=%s", (name, value) => {
+    const message = messageOf({ environment: { [name]: value } });
+    expect(message.split("\n")).toHaveLength(1);
+    expect(message).toStartWith(`${name} is ${JSON.stringify(value)}; it takes `);
   });
 
-  test("is refused together with all the others, wherever they come from", () => {
-    const complaint = complaintOf({
+  test("is rejected together with all others, wherever they come from", () => {
+    const message = messageOf({
       toml: 'log_level = "loud"\ncolour = "red"\n',
       environment: { INTEGRATIONS_ENABLED: "maybe" },
       flags: { port: "http" },
     });
-    expect(complaint.split("\n")).toHaveLength(4);
+    expect(message.split("\n")).toHaveLength(4);
     for (const named of ["PARLEY_LOG_LEVEL", "colour", "INTEGRATIONS_ENABLED", "PARLEY_PORT"]) {
-      expect(complaint).toContain(named);
+      expect(message).toContain(named);
     }
   });
 
-  test("is refused without its value where that is a secret", () => {
-    const complaint = complaintOf({ environment: { PARLEY_SECRET_KEY: "correct horse battery staple" } });
-    expect(complaint).toStartWith("PARLEY_SECRET_KEY ");
-    expect(complaint).not.toContain("horse");
+  test("is rejected without its value if that is a secret", () => {
+    const message = messageOf({ environment: { PARLEY_SECRET_KEY: "correct horse battery staple" } });
+    expect(message).toStartWith("PARLEY_SECRET_KEY ");
+    expect(message).not.toContain("horse");
   });
 
-  test("is refused in parley.toml as well, and so is a file that is not TOML", () => {
-    expect(complaintOf({ toml: "port = true\n" })).toContain("PARLEY_PORT");
-    expect(complaintOf({ toml: "port = = 1\n" })).toContain("parley.toml is not valid TOML");
+  test("is rejected in parley.toml as well, and so is a file that is not TOML", () => {
+    expect(messageOf({ toml: "port = true\n" })).toContain("PARLEY_PORT");
+    expect(messageOf({ toml: "port = = 1\n" })).toContain("parley.toml is not valid TOML");
   });
 
-  test("is refused where parley.toml cannot be read, which is not said to be no TOML", () => {
+  test("is rejected if parley.toml cannot be read, which is not reported as invalid TOML", () => {
     using folder = temporaryFolder();
     mkdirSync(join(folder.path, "parley.toml"));
     expect(() => readConfig(folder.path, {})).toThrow("parley.toml cannot be read");
   });
 
-  test("is refused without what stands in parley.toml where that is not TOML: it may be a secret", () => {
+  test("is rejected without quoting a parley.toml that is not TOML: it may contain a secret", () => {
     for (const toml of ["secret_key = c0rrectHorse\n", "secret_key: c0rrectHorse\n", "c0rrectHorse\n"]) {
-      const complaint = complaintOf({ toml });
-      expect(complaint).toContain("parley.toml is not valid TOML");
-      expect(complaint).not.toContain("c0rrectHorse");
+      const message = messageOf({ toml });
+      expect(message).toContain("parley.toml is not valid TOML");
+      expect(message).not.toContain("c0rrectHorse");
     }
   });
 });
@@ -151,7 +151,7 @@ describe("the data folder", () => {
     expect(dataDirectory(undefined, { HOME: "/home/someone" })).toBe("/home/someone/.local/share/parley");
   });
 
-  test("has to be named where there is not even a home folder", () => {
+  test("must be named if there is not even a home folder", () => {
     expect(() => dataDirectory(undefined, {})).toThrow("--data-dir");
   });
 });

@@ -8,7 +8,7 @@ import { selectChannel, updateArchived } from "../../src/channels/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
 
-/** The tables that cached questions are asked of, and the columns that no such question may be about. */
+/** The tables that cached functions read, and the columns that they must not depend on. */
 const settledTables: Record<string, string[]> = {
   users: [],
   channels: ["last_position"],
@@ -19,7 +19,7 @@ const settledTables: Record<string, string[]> = {
   subscription_filters: [],
 };
 
-/** A file with one row in each of the settled tables, whatever stands in it. */
+/** A database with one arbitrary row in each of the settled tables. */
 function filledFile(): SqliteFile {
   const file = new SqliteFile(":memory:");
   migrate(file);
@@ -45,8 +45,8 @@ function stampIn(file: SqliteFile): string | undefined {
   return file.query<{ stamp: string }, []>("SELECT stamp FROM workspace_stamp").get()?.stamp;
 }
 
-describe("the stamp of the workspace", () => {
-  test.each(Object.keys(settledTables))("is another one after a row of %s is added or deleted", (table) => {
+describe("the cache version", () => {
+  test.each(Object.keys(settledTables))("changes when a row of %s is added or deleted", (table) => {
     using file = filledFile();
     const row = file.query<Record<string, never>, []>(`SELECT * FROM ${table}`).get() ?? {};
     const before = stampIn(file);
@@ -60,7 +60,7 @@ describe("the stamp of the workspace", () => {
   });
 
   test.each(Object.entries(settledTables))(
-    "is another one after a change of any column of %s, but for %p",
+    "changes with every column of %s, except for %p",
     (table, volatile) => {
       using file = filledFile();
       for (const { name } of columnsOf(file, table)) {
@@ -72,15 +72,15 @@ describe("the stamp of the workspace", () => {
   );
 });
 
-describe("a cached question", () => {
-  async function askedWorkspace() {
+describe("a cached function", () => {
+  async function startStage() {
     const folder = temporaryFolder();
     const workspace = openWorkspace(folder.path);
     const { id: teamId, owner } = await workspace.team("Acme");
     const channel = await workspace.channel(owner, "builds");
-    let asked = 0;
+    let reads = 0;
     const isArchived = cached((db, id: string) => {
-      asked++;
+      reads++;
       return selectChannel(db, teamId, id)?.isArchived;
     });
     return {
@@ -88,7 +88,7 @@ describe("a cached question", () => {
       channel,
       database: workspace.database,
       isArchived,
-      asked: () => asked,
+      reads: () => reads,
       async [Symbol.asyncDispose]() {
         await workspace[Symbol.asyncDispose]();
         folder[Symbol.dispose]();
@@ -96,32 +96,32 @@ describe("a cached question", () => {
     };
   }
 
-  test("is put to the database once, as long as nothing changes", async () => {
-    await using stage = await askedWorkspace();
+  test("reads the database once, as long as nothing changes", async () => {
+    await using stage = await startStage();
     const { database, channel, isArchived } = stage;
     for (let i = 0; i < 3; i++) expect(isArchived(database.read, channel.id)).toBe(false);
-    expect(stage.asked()).toBe(1);
+    expect(stage.reads()).toBe(1);
   });
 
-  test("is put anew when thousands of others have been asked, so that memory stays bounded", async () => {
-    await using stage = await askedWorkspace();
+  test("reads the database again after thousands of other keys, so that memory stays bounded", async () => {
+    await using stage = await startStage();
     const { read } = stage.database;
-    let asked = 0;
+    let reads = 0;
     const length = cached((_db, text: string) => {
-      asked++;
+      reads++;
       return text.length;
     });
     length(read, "first");
     for (let i = 0; i < 4_096; i++) length(read, `other ${i}`);
-    expect(asked).toBe(4_097);
+    expect(reads).toBe(4_097);
     length(read, "other 4095");
-    expect(asked).toBe(4_097);
+    expect(reads).toBe(4_097);
     length(read, "first");
-    expect(asked).toBe(4_098);
+    expect(reads).toBe(4_098);
   });
 
-  test("is answered anew after a commit, and by the connection that writes also before it", async () => {
-    await using stage = await askedWorkspace();
+  test("reads the database again after a commit, and on the writing connection even before it", async () => {
+    await using stage = await startStage();
     const { database, channel, isArchived } = stage;
     expect(isArchived(database.read, channel.id)).toBe(false);
     await database.write(async (tx) => {
@@ -133,8 +133,8 @@ describe("a cached question", () => {
     expect(isArchived(database.read, channel.id)).toBe(true);
   });
 
-  test("forgets what a write saw that was undone", async () => {
-    await using stage = await askedWorkspace();
+  test("drops values that a rolled-back write saw", async () => {
+    await using stage = await startStage();
     const { database, channel, isArchived } = stage;
     const undone = database.write(async (tx) => {
       await updateArchived(tx, channel.id, true);
@@ -146,8 +146,8 @@ describe("a cached question", () => {
     expect(await after).toBe(false);
   });
 
-  test("is answered anew after another process has changed the workspace", async () => {
-    await using stage = await askedWorkspace();
+  test("reads the database again after another process has changed the workspace", async () => {
+    await using stage = await startStage();
     const { database, channel, isArchived, folder } = stage;
     expect(isArchived(database.read, channel.id)).toBe(false);
     await database.write(async (tx) => expect(isArchived(tx, channel.id)).toBe(false));

@@ -6,7 +6,7 @@ import { apiClient } from "../support/client.ts";
 import { startServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-test("what deleted messages said, and an edited one before, is not in the database file once the log is in it", async () => {
+test("a checkpoint leaves no deleted or edited text in the database file", async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, "parley.db");
   await runJson(folder.path, ["init", "--team", "Acme", "--owner", "Ada"]);
@@ -15,7 +15,7 @@ test("what deleted messages said, and an edited one before, is not in the databa
   const channels = await runJson<Array<{ id: string }>>(folder.path, ["channels", "list"]);
   const messages = `/channels/${channels[0]?.id}/messages`;
   await using server = await startServer({ dataDir: folder.path });
-  /** Which of the texts the file holds. The clean stop has brought the log in. */
+  /** Which of the texts the file contains. The clean shutdown has checkpointed the WAL. */
   const kept = async (texts: string[]): Promise<boolean[]> => {
     expect(await server.stop()).toBe(0);
     expect(statSync(`${file}-wal`).size).toBe(0);
@@ -24,7 +24,7 @@ test("what deleted messages said, and an edited one before, is not in the databa
     return texts.map((text) => bytes.includes(text));
   };
 
-  // The last ones need pages of their own, the first ones share theirs. They are looked for by their starts and ends.
+  // The last texts need pages of their own, the first ones share theirs. The test looks for their starts and ends.
   const texts = [10, 100, 1_000, 5_000, 7_900].map(
     (length) => crypto.randomUUID() + "x".repeat(length) + crypto.randomUUID(),
   );

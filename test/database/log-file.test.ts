@@ -6,7 +6,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { addTeam } from "./store.ts";
 
-test("the log of changes gives its room back after a large one", async () => {
+test("the WAL shrinks again after a large change", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   const database = openDatabase(path);

@@ -13,7 +13,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const steps = 30;
 
-/** The files as a crash at this moment would leave them, in a folder of their own; returns the database's path there. */
+/** Copies the files as a crash would leave them now into a folder of their own; returns the database's path there. */
 function crashCopy(path: string, folder: string): string {
   mkdirSync(folder);
   const copy = join(folder, "parley.db");
@@ -22,7 +22,7 @@ function crashCopy(path: string, folder: string): string {
   return copy;
 }
 
-/** Overwrites a value of the database; one time in five with as much as the log takes. */
+/** Overwrites a value in the database; one time in five with a value as large as the WAL may grow. */
 async function change(database: Database, random: Random, step: number): Promise<void> {
   const bytes = step % 5 === 4 ? 4_500_000 : random.pick([10, 3_000, 300_000]);
   await database.write((tx) =>
@@ -31,7 +31,7 @@ async function change(database: Database, random: Random, step: number): Promise
   );
 }
 
-/** What SQLite makes of the files. */
+/** The database's content, as SQLite reads it. */
 function contentOf(path: string) {
   using file = new SqliteFile(path);
   file.run("PRAGMA synchronous = OFF");
@@ -55,7 +55,7 @@ function isRefused(path: string): boolean {
   }
 }
 
-test("whenever a server dies, its log is taken for its file's own, and refused beside any state of it that it does not make whole", async () => {
+test("after a crash a WAL is accepted for its file, and rejected for states that it does not complete", async () => {
   const random = new Random(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
@@ -83,7 +83,7 @@ test("whenever a server dies, its log is taken for its file's own, and refused b
   await database.close();
 });
 
-test("other programs and older versions that write and bring the log in give no reason to refuse it", async () => {
+test("a WAL that other programs or older versions wrote or checkpointed is not rejected", async () => {
   const random = new Random(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");

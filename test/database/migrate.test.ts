@@ -31,7 +31,7 @@ describe("migrations", () => {
     expect(file.query("SELECT * FROM one").all()).toEqual([{ id: "a", name: "b" }]);
   });
 
-  test("that fail leave nothing of themselves, keep those before them, and can be tried again", () => {
+  test("that fail leave nothing behind, keep the earlier ones, and can be retried", () => {
     using file = new SqliteFile(":memory:");
     expect(() => migrate(file, [first, broken])).toThrow("nowhere");
     expect(tables(file)).toEqual(["migrations", "one", "two"]);
@@ -40,25 +40,25 @@ describe("migrations", () => {
     ]);
   });
 
-  test("that came in between later ones are applied all the same", () => {
+  test("that were added between applied ones are applied too", () => {
     using file = new SqliteFile(":memory:");
     migrate(file, [first, { name: "0003_third", sql: "CREATE TABLE three (id text)" }]);
     expect(migrate(file, [first, second, { name: "0003_third", sql: "" }])).toEqual(["0002_second"]);
   });
 
-  test("of a newer binary are refused by name, and nothing is changed", () => {
+  test("of a newer binary are rejected by name, and nothing is changed", () => {
     using file = new SqliteFile(":memory:");
     migrate(file, [first, { name: "9999_from_the_future", sql: "CREATE TABLE future (id text)" }]);
     const before = tables(file);
-    let refusal: unknown;
+    let rejection: unknown;
     try {
       migrate(file, [first, second]);
     } catch (error) {
-      refusal = error;
+      rejection = error;
     }
-    expect(refusal).toBeInstanceOf(DomainError);
-    expect(refusal).toMatchObject({ code: "data_too_new" });
-    expect((refusal as DomainError).message).toContain("9999_from_the_future");
+    expect(rejection).toBeInstanceOf(DomainError);
+    expect(rejection).toMatchObject({ code: "data_too_new" });
+    expect((rejection as DomainError).message).toContain("9999_from_the_future");
     expect(tables(file)).toEqual(before);
     expect(file.query("SELECT count(*) AS count FROM migrations").get()).toEqual({ count: 2 });
   });
@@ -69,7 +69,7 @@ describe("migrations", () => {
     for (const name of names) expect(name).toMatch(/^[0-9]{4}_[a-z_]+$/);
   });
 
-  test("are applied once by four programs that open new data in the same moment", async () => {
+  test("are applied once by four programs that open a new database at the same moment", async () => {
     using folder = temporaryFolder();
     const path = join(folder.path, "parley.db");
     const script = `
@@ -88,7 +88,7 @@ describe("migrations", () => {
   });
 });
 
-test("an upgrade writes no page of the tables that it replaces", async () => {
+test("an upgrade writes no pages of the tables that it replaces", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   const before = migrations.slice(0, 5);
@@ -108,6 +108,6 @@ test("an upgrade writes no page of the tables that it replaces", async () => {
   const database = openDatabase(path);
   const written = statSync(`${path}-wal`).size;
   await database.close();
-  // The new table once, and the old one not at all.
+  // The pages of the new table once, and none of the old one.
   expect(written / bytes).toBeWithin(0.9, 1.4);
 });

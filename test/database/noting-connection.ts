@@ -4,17 +4,17 @@ import { Commit } from "../../src/database/commit.ts";
 import type { Transaction } from "../../src/database/database.ts";
 import * as schema from "../../src/database/schema.ts";
 
-/** A connection that notes what runs on it, through drizzle or past it. */
+/** A connection that records what runs on it, through drizzle or without it. */
 export type NotingConnection = Disposable & {
   tx: Transaction;
   file: SqliteFile;
-  /** The statements since it was last emptied, each with the values it ran with. */
+  /** The statements since the list was last emptied, each with its parameters. */
   noted: Array<{ sql: string; params: unknown[] }>;
 };
 
 const runs = new Set<PropertyKey>(["run", "get", "all", "values"]);
 
-/** Opens the database. Each look at the cache version finds another one, so that nothing is answered from memory. */
+/** Opens the database. Each read of the cache version returns a new one, so that nothing is served from the cache. */
 export function notingConnection(path: string): NotingConnection {
   const noted: NotingConnection["noted"] = [];
   const file = new SqliteFile(path, { strict: true });
@@ -37,7 +37,7 @@ export function notingConnection(path: string): NotingConnection {
     webhooksVisibility: "workspace" as const,
     commit: new Commit(),
   });
-  // Each operation is a commit of its own, in which nothing is put off.
+  // Each operation is a separate commit, in which nothing is deferred.
   const commit = () => Object.assign(new Commit(), { beforeCommit: (step: () => void) => step() });
   Object.defineProperty(tx, "commit", { get: commit });
   return { tx, file, noted, [Symbol.dispose]: () => file.close() };

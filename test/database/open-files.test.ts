@@ -5,29 +5,29 @@ import { openDatabase } from "../../src/database/open.ts";
 import { createTeam } from "../../src/teams/teams.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** Copies the newest first page of the log into the file, as another process does that cannot bring the rest in. */
-function bringInFirstPage(path: string): void {
+/** Copies the newest first page from the WAL into the file, as a process does that cannot complete its checkpoint. */
+function copyFirstPage(path: string): void {
   const log = readFileSync(`${path}-wal`);
   let found = 0;
   for (let at = 32; at < log.length; at += 24 + 4_096) if (log.readUInt32BE(at) === 1) found = at + 24;
   expect(found).toBeGreaterThan(0);
-  // Not by this process: closing the file would take away its locks.
+  // In another process: closing the file here would release this process's locks.
   const copy = ["conv=notrunc", "bs=4096", "count=1", "iflag=skip_bytes", `skip=${found}`, "status=none"];
   expect(Bun.spawnSync(["dd", `if=${path}-wal`, `of=${path}`, ...copy]).exitCode).toBe(0);
 }
 
-test("a process that cannot bring the log in to its end, on a full disk, is no reason to stop", async () => {
+test("another process's checkpoint that a full disk interrupts is no reason to stop", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   const database = openDatabase(path);
   await database.write((tx) => createTeam(tx, { name: "Acme", owner: "Ada" }, "cli:test"));
-  bringInFirstPage(path);
+  copyFirstPage(path);
   expect(await database.files.lookUntilCertain()).toBeUndefined();
   await database.write((tx) => createTeam(tx, { name: "Beta", owner: "Ada" }, "cli:test"));
   await database.close();
 });
 
-test("a file that only has another time is not taken for another one", async () => {
+test("a file whose modification time alone changed is not mistaken for another one", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   const database = openDatabase(path);

@@ -35,8 +35,8 @@ import { type NotingConnection, notingConnection } from "./noting-connection.ts"
 import { actor, openWorkspace, type Workspace } from "../support/workspace.ts";
 
 /**
- * What runs for every request must cost the same in a workspace of any size. These tests run the real operations on a
- * connection that notes each statement, and ask SQLite how it carries each one out.
+ * Work done for every request must cost the same in a workspace of any size. These tests run the real operations on a
+ * connection that records each statement, and ask SQLite how it executes each one.
  */
 
 const succeeded: Outcome = {
@@ -58,7 +58,7 @@ let subject: Subject;
 let file: SqliteFile;
 let noted: NotingConnection["noted"];
 let tx: Transaction;
-/** What runs on it is noted. */
+/** Records the statements that run on it. */
 let database: Database;
 let subscriptionId: string;
 
@@ -79,7 +79,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** Subscribes to every event, in these channels or in all of them. */
+/** Subscribes to every event, in these channels or in all. */
 async function subscribe(channelIds: string[] | null, creator = actor): Promise<WebhookSubscription> {
   const vault = new Vault(findKey(folder.path, ""));
   const log = { warn: () => {} };
@@ -88,7 +88,7 @@ async function subscribe(channelIds: string[] | null, creator = actor): Promise<
   return (await createSubscription(parts, cast.teamId, input, creator)).data;
 }
 
-/** The statements that the operation runs, each with the steps in which SQLite carries it out. */
+/** The statements that the operation runs, each with the steps of its query plan. */
 async function plansOf(operation: () => Promise<unknown>): Promise<Array<{ sql: string; steps: string[] }>> {
   noted.length = 0;
   await operation();
@@ -98,7 +98,7 @@ async function plansOf(operation: () => Promise<unknown>): Promise<Array<{ sql: 
   });
 }
 
-/** Fails on a statement that goes through a table, sorts what it found, skips rows or counts them. */
+/** Fails on a statement that scans a table, sorts rows, skips rows or counts them. */
 async function expectFlatCost(operation: () => Promise<unknown>): Promise<void> {
   const plans = await plansOf(operation);
   expect(plans.length).toBeGreaterThan(0);
@@ -154,7 +154,7 @@ describe("the cost does not grow with the data", () => {
 });
 
 describe("the cost of a delivery does not grow with the data", () => {
-  /** The subscription's next job, after a message that it is told of. */
+  /** The subscription's next job, after a message that it receives. */
   async function nextJob(): Promise<QueuedJob> {
     postMessage(tx, subject, cast.open.id, { body: "hello" });
     const next = await selectNextJobs(tx, subscriptionId, 20);
@@ -163,7 +163,7 @@ describe("the cost of a delivery does not grow with the data", () => {
     return job;
   }
 
-  test("when an event is queued for those who want it", async () => {
+  test("when an event is queued for its subscriptions", async () => {
     await expectFlatCost(async () => {
       const before = noted.length;
       postMessage(tx, subject, cast.open.id, { body: "hello" });
@@ -172,7 +172,7 @@ describe("the cost of a delivery does not grow with the data", () => {
     });
   });
 
-  test("when it goes by what creators may see, as the event is queued and as what they may not see is dropped", async () => {
+  test("when events are limited to what creators may see, as they are queued and withheld", async () => {
     const byCreators = Object.create(tx, { webhooksVisibility: { value: "creator" } }) as Transaction;
     const { id } = await subscribe(null, actorOf(subjectOf(cast.stranger)));
     const waiting = async () => (await selectNextJobs(tx, id, 20)).length;
@@ -189,13 +189,13 @@ describe("the cost of a delivery does not grow with the data", () => {
     await expectFlatCost(() => deactivate(tx, cast.stranger, actor));
   });
 
-  test("when the worker looks for a subscription's next jobs and at one of them", async () => {
+  test("when the worker reads a subscription's next jobs, and one of them", async () => {
     const job = await nextJob();
     await expectFlatCost(() => selectNextJobs(tx, subscriptionId, 20));
     await expectFlatCost(async () => selectJob(tx, job));
   });
 
-  test("when an attempt is settled: put off, given up, disabled for, or done", async () => {
+  test("when an attempt is settled: rescheduled, given up, the cause of a disabling, or successful", async () => {
     const rules = { maxAttempts: 2, backoffBaseMs: 1_000, disableAfter: 3 };
     await expectFlatCost(async () => settle(tx, await nextJob(), succeeded, rules));
     for (const disabled of [false, false, true]) {
@@ -215,13 +215,13 @@ describe("the cost of a delivery does not grow with the data", () => {
     await expectFlatCost(() => listAttempts(tx, cast.teamId, { subscriptionId, limit: 10 }));
     await expectFlatCost(() => listAttempts(tx, cast.teamId, { after: place - 1, limit: 10 }));
 
-    // The whole log is in the order of time: this reads it from its end and stops at the limit, without sorting.
+    // The log is ordered by time: this reads from its end and stops at the limit, without sorting.
     const [plan] = await plansOf(() => listAttempts(tx, cast.teamId, { limit: 10 }));
     expect(plan?.steps[0]).toBe("SCAN attempts");
     expect(plan?.steps.join("; ")).not.toContain("TEMP B-TREE");
   });
 
-  test("when retention takes a step, and when what waits is discarded", async () => {
+  test("when retention takes a step, and when waiting events are discarded", async () => {
     const doomed = await subscribe(null);
     postMessage(tx, subject, cast.open.id, { body: "hello" });
     await deleteSubscription(tx, cast.teamId, doomed.id, actor);
@@ -234,15 +234,15 @@ describe("the cost of a delivery does not grow with the data", () => {
 });
 
 describe("the cost of many subscriptions is bounded", () => {
-  test("when one more is made, which looks whether there may be", async () => {
+  test("when one more is created, which checks the limit", async () => {
     const plans = await plansOf(() => subscribe(null));
     const counted = plans.find(({ sql }) => sql.startsWith("SELECT 1 FROM subscriptions"));
     expect(counted?.sql).toEndWith("LIMIT ?");
-    // The index of those that are not deleted: the others cost nothing, however long they have been there.
+    // The index covers only subscriptions that are not deleted: deleted ones cost nothing, however old they are.
     expect(counted?.steps).toEqual(["SEARCH subscriptions USING INDEX subscriptions_by_team (team_id=?)"]);
   });
 
-  test("when an event that more than a hundred want is stored, and queued for them in steps", async () => {
+  test("when an event with more than a hundred subscriptions is stored, and queued for them in steps", async () => {
     for (let nth = 0; nth < 110; nth++) await subscribe(nth % 2 === 0 ? null : [cast.open.id]);
     const fanOut = () => selectNextFanOut(tx, "");
     await expectFlatCost(async () => {
@@ -272,7 +272,7 @@ test("a subscription to a thousand channels takes a few statements", async () =>
   expect(filters.filter(({ channelId }) => channelId === ids.at(-1))).toHaveLength(webhookEvents.length);
 });
 
-test("a statement that goes through a table is found out", async () => {
+test("a statement that scans a table is detected", async () => {
   const operation = async () => await tx.select().from(schema.messages).orderBy(schema.messages.body);
   const [plan] = await plansOf(operation);
   expect(plan?.steps.join("; ")).toMatch(/SCAN.*TEMP B-TREE/);

@@ -7,7 +7,7 @@ import * as schema from "../../src/database/schema.ts";
 
 type Column = { name: string; type: string; isRequired: boolean };
 
-/** The tables that the migrations make, with their columns. */
+/** The tables that the migrations create, with their columns. */
 function migratedTables(): Map<string, Column[]> {
   using file = new SqliteFile(":memory:");
   migrate(file);
@@ -25,14 +25,14 @@ function migratedTables(): Map<string, Column[]> {
       columns.all(table.name).map(({ name, type, notnull, pk }) => ({
         name,
         type: type.toLowerCase(),
-        // In a strict table a column of the primary key is never null.
+        // In a STRICT table a primary key column is never null.
         isRequired: notnull === 1 || pk > 0,
       })),
     ]),
   );
 }
 
-/** The tables as the queries are written for them. */
+/** The tables as declared for the queries. */
 function declaredTables(): Map<string, Column[]> {
   const tables = Object.values(schema).filter((value) => is(value, SQLiteTable));
   return new Map(
@@ -50,7 +50,7 @@ function declaredTables(): Map<string, Column[]> {
   );
 }
 
-test("the queries are written for the very tables that the migrations make", () => {
+test("the declared tables are the ones that the migrations create", () => {
   const migrated = migratedTables();
   const declared = declaredTables();
   expect([...declared.keys()].sort()).toEqual([...migrated.keys()].sort());
@@ -60,7 +60,7 @@ test("the queries are written for the very tables that the migrations make", () 
   }
 });
 
-test("every table is strict: a column holds nothing but its type", () => {
+test("every table is strict: a column holds only its type", () => {
   using file = new SqliteFile(":memory:");
   migrate(file);
   const lax = file

@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { insertTeam } from "../../src/teams/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** A database of its own, on disk as in life. */
+/** A separate database on disk, as in production. */
 export function open(
   options: { lockWaitMs?: number } = {},
 ): { database: Database; path: string } & AsyncDisposable {
@@ -22,13 +22,13 @@ export function open(
   };
 }
 
-/** Adds a team of this name, and returns it. */
+/** Adds a team with this name and returns it. */
 export async function addTeam(tx: Transaction, name: string): Promise<string> {
   await insertTeam(tx, { id: name, name, slug: name, createdAt: 0 });
   return name;
 }
 
-/** The teams that a connection of another process would see now. */
+/** The teams that a connection of another process sees now. */
 export function teamsOnDisk(path: string): string[] {
   using file = new SqliteFile(path, { readonly: true });
   return file

@@ -8,10 +8,10 @@ import type { Trouble } from "../../src/database/trouble.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** For what takes a second or two, on a busy machine. */
+/** A limit for what takes a second or two on a busy machine. */
 const patience = { timeout_ms: 15_000 };
 
-/** A database of its own with a table for much, and what its owner was told of it. */
+/** A separate database with a table for large data, and the reports that its owner received. */
 async function open(options: { lockWaitMs?: number } = {}) {
   const folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
@@ -43,7 +43,7 @@ async function limitPages(database: Database, pages: number): Promise<void> {
   await database.write((tx) => tx.run(sql.raw(`PRAGMA max_page_count = ${pages}`)));
 }
 
-test("a full disk is said with its cause and the remedy, and once more when nobody writes and it is over", async () => {
+test("a full disk is reported with its cause and remedy, and its end is reported although nobody writes", async () => {
   await using store = await open();
   const { database, began, ended } = store;
   expect(database.failure()).toBeUndefined();
@@ -68,14 +68,14 @@ test("a full disk is said with its cause and the remedy, and once more when nobo
   expect(ended).toEqual(began);
 });
 
-test("a change that is refused for what it says is no trouble of the disk's", async () => {
+test("a change that is rejected for its content is not reported as trouble with the disk", async () => {
   await using store = await open();
   const change = store.database.write((tx) => tx.run(sql`INSERT INTO nothing VALUES (1)`));
   expect(await change.catch(String)).toContain("nothing");
   expect(store.database.failure()).toBeUndefined();
 });
 
-test("another process that keeps the lock is named while it does", async () => {
+test("another process that holds the lock is reported while it does", async () => {
   await using store = await open({ lockWaitMs: 20 });
   const { database } = store;
   using other = new SqliteFile(store.path);
@@ -86,14 +86,14 @@ test("another process that keeps the lock is named while it does", async () => {
   await until("it is over", () => database.failure() === undefined, patience);
 });
 
-test("a process that reads for long is named as what lets the log of changes grow, and is no failure", async () => {
+test("a long reader is reported as the reason for a growing WAL, and is not a failure", async () => {
   await using store = await open();
   const { database, began, ended } = store;
   using other = new SqliteFile(store.path, { readonly: true });
   other.run("BEGIN");
   other.query("SELECT count(*) FROM ballast").get();
   await add(database, 20_000_000);
-  await until("it is said", async () => {
+  await until("it is reported", async () => {
     await add(database, 1);
     return began.length > 0;
   });

@@ -21,7 +21,7 @@ const envelope = JSON.stringify({
   data: { body: 'Größe "10" \u2028 / 1.0e5', reactions: [], author: { name: "Ada" }, edited_at: null },
 });
 
-test("what waited and what was logged before the queue went by numbers goes on, to the byte", async () => {
+test("events and attempts from before sequence numbers are kept, byte for byte", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   {
@@ -44,7 +44,7 @@ test("what waited and what was logged before the queue went by numbers goes on, 
       "INSERT INTO events (seq, id, type, envelope, created_at) VALUES (?, ?, 'message.created', ?, ?)";
     file.run(event, [7, "event-7", envelope, at]);
     file.run(event, [9, "event-9", envelope, at]);
-    // The second should not be there, and must not keep the rest from being used.
+    // The second should not exist, and must not keep the others from being used.
     for (const job of ["2, 5", "0, 6"]) {
       file.run(
         `INSERT INTO jobs (subscription_id, event_id, attempts, due_at) VALUES ('ci', 'event-7', ${job})`,
@@ -145,7 +145,7 @@ describe("a database of the days on which its migrations were still edited", () 
   });
 });
 
-test("tables do not change under a server of before: whoever comes with a newer version is told to stop it", async () => {
+test("tables do not change under an older server: a newer version asks to stop it first", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   using file = new SqliteFile(path, { create: true, strict: true });
@@ -162,7 +162,7 @@ test("tables do not change under a server of before: whoever comes with a newer 
   await openWorkspace(folder.path).close();
 }, 20_000);
 
-test("a message of a type that there is not is refused by the database itself", async () => {
+test("the database itself rejects a message of an unknown type", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   await openDatabase(path).close();
@@ -173,7 +173,7 @@ test("a message of a type that there is not is refused by the database itself", 
   expect(() => file.run(insert, ["standard"])).not.toThrow();
 });
 
-test("a subscription that was disabled before its events waited for it has them wait from now on", async () => {
+test("events wait for a subscription that was disabled before disabling kept them", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   {
@@ -203,7 +203,7 @@ test("a subscription that was disabled before its events waited for it has them 
   ]);
 });
 
-test("of incoming webhooks that have a signing secret a hash of the hash is kept, and none of the hash itself", async () => {
+test("signed incoming webhooks keep a hash of the hash, and no trace of the hash itself", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   const hash = (digit: string) => digit.repeat(64);
@@ -236,7 +236,7 @@ test("of incoming webhooks that have a signing secret a hash of the hash is kept
   ]);
 });
 
-test("who created a subscription before that was recorded is told by the audit log, as far as it goes back", async () => {
+test("creators of old subscriptions come from the audit log, as far as it goes back", async () => {
   using folder = temporaryFolder();
   {
     using file = new SqliteFile(join(folder.path, "parley.db"), { create: true, strict: true });

@@ -5,12 +5,12 @@ import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { addTeam, open, teamsOnDisk } from "./store.ts";
 
-describe("whoever waits for work", () => {
-  test("is told of it when it is on disk, and not when its commit fails", async () => {
+describe("a listener for work", () => {
+  test("is called when the work is on disk, and not when its commit fails", async () => {
     await using store = open();
     const { database, path } = store;
-    const told: Array<{ ids: string[]; onDisk: string[] }> = [];
-    database.onWork((ids) => told.push({ ids: [...ids].sort(), onDisk: teamsOnDisk(path) }));
+    const calls: Array<{ ids: string[]; onDisk: string[] }> = [];
+    database.onWork((ids) => calls.push({ ids: [...ids].sort(), onDisk: teamsOnDisk(path) }));
 
     const failing = database.write(async (tx) => {
       tx.commit.subscriptionsWithWork.add("never");
@@ -29,12 +29,12 @@ describe("whoever waits for work", () => {
       ),
     );
     await database.write((tx) => addTeam(tx, "without work"));
-    // Who is told of a commit is told before the next one.
+    // A commit's listeners are called before the next commit.
     await database.write((tx) => addTeam(tx, "next"));
-    expect(told).toEqual([{ ids: ["for one", "for two"], onDisk: ["one", "two"] }]);
+    expect(calls).toEqual([{ ids: ["for one", "for two"], onDisk: ["one", "two"] }]);
   });
 
-  test("is told when whoever asked for the change has an answer", async () => {
+  test("is called after the caller of the change has its result", async () => {
     await using store = open();
     const { database } = store;
     const order: string[] = [];
@@ -44,7 +44,7 @@ describe("whoever waits for work", () => {
         tx.commit.subscriptionsWithWork.add("somebody");
         await addTeam(tx, "one");
       });
-      // As far from the write as an answer is.
+      // As many steps from the write as a response is.
       for (let step = 0; step < 20; step++) await Promise.resolve();
       order.push("answered");
     };
@@ -53,7 +53,7 @@ describe("whoever waits for work", () => {
     expect(order).toEqual(["answered", "told"]);
   });
 
-  test("cannot hold up the writes, however it fails", () => {
+  test("cannot block writes, however it fails", () => {
     using folder = temporaryFolder();
     const path = join(folder.path, "parley.db");
     const program = Bun.fileURLToPath(import.meta.resolve("./write-for-faulty-listener.ts"));

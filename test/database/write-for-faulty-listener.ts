@@ -1,7 +1,7 @@
 import { openDatabase } from "../../src/database/open.ts";
 import { insertTeam } from "../../src/teams/store.ts";
 
-// A program of its own, because the test runner takes a fault that nobody catches for a failed test.
+// A separate program, because the test runner counts an uncaught error as a failed test.
 process.on("uncaughtException", (error) => process.stdout.write(`reported: ${error.message}\n`));
 
 const database = openDatabase(Bun.argv.at(-1) ?? "");

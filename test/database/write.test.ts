@@ -16,7 +16,7 @@ describe("a write", () => {
     expect(teamsOnDisk(store.path)).toEqual(["acme"]);
   });
 
-  test("that throws is undone as a whole, and its promise rejects with what it threw", async () => {
+  test("that throws is rolled back completely, and its promise rejects with the error", async () => {
     await using store = open();
     const fault = new Error("on second thought");
     const write = store.database.write(async (tx) => {
@@ -27,7 +27,7 @@ describe("a write", () => {
     expect(teamsOnDisk(store.path)).toEqual([]);
   });
 
-  test("that breaks a rule of the tables leaves nothing behind and the next one works", async () => {
+  test("that violates a constraint leaves nothing behind, and the next one works", async () => {
     await using store = open();
     const orphan = store.database.write(async (tx) => {
       await addTeam(tx, "acme");
@@ -38,7 +38,7 @@ describe("a write", () => {
     expect(teamsOnDisk(store.path)).toEqual(["next"]);
   });
 
-  test("sees what it has changed itself, and readers do not see it before the commit", async () => {
+  test("sees its own changes, and readers do not see them before the commit", async () => {
     await using store = open();
     const { database } = store;
     const seen = await database.write(async (tx) => {
@@ -54,8 +54,8 @@ describe("a write", () => {
   });
 });
 
-describe("writes of the same moment", () => {
-  test("run one after another in the order in which they came, and each sees those before it", async () => {
+describe("concurrent writes", () => {
+  test("run one after another in the order of the calls, and each sees those before it", async () => {
     await using store = open();
     const { database } = store;
     const names = Array.from({ length: 1_500 }, (_, index) => `team-${index}`);
@@ -72,7 +72,7 @@ describe("writes of the same moment", () => {
     expect(teamsOnDisk(store.path)).toEqual(names);
   });
 
-  test("share one commit: none is on disk until all of them have run", async () => {
+  test("share one commit: none is on disk until all have run", async () => {
     await using store = open();
     const { database, path } = store;
     const seen = await Promise.all(
@@ -87,7 +87,7 @@ describe("writes of the same moment", () => {
     expect(teamsOnDisk(path)).toEqual(["one", "two", "three"]);
   });
 
-  test("fail alone: what stands before and after a write that throws is kept", async () => {
+  test("fail alone: the writes before and after one that throws are kept", async () => {
     await using store = open();
     const { database } = store;
     const results = await Promise.allSettled(
@@ -115,7 +115,7 @@ describe("writes of the same moment", () => {
     const results = await Promise.allSettled([
       database.write((tx) => addTeam(tx, "before")),
       database.write(async (tx) => {
-        // Put off until the commit, a broken reference fails the commit itself.
+        // Deferred until the commit, a broken reference makes the commit itself fail.
         tx.run(sql`PRAGMA defer_foreign_keys = ON`);
         tx.run(sql`INSERT INTO channels (id, team_id, name, slug, visibility, created_at)
           VALUES ('c', 'nowhere', 'c', 'c', 'public', 0)`);
@@ -129,7 +129,7 @@ describe("writes of the same moment", () => {
     expect(teamsOnDisk(store.path)).toEqual(["next"]);
   });
 
-  test("are on disk if and only if they were said to be, when the disk is full", async () => {
+  test("are on disk if and only if they resolved, when the disk is full", async () => {
     await using store = open();
     const { database } = store;
     await database.write(async (tx) => {
@@ -149,7 +149,7 @@ describe("writes of the same moment", () => {
 });
 
 describe("the file", () => {
-  test("is closed only after the writes under way", async () => {
+  test("is closed only after the writes in flight", async () => {
     await using store = open();
     const writes = ["one", "two"].map((name) => store.database.write((tx) => addTeam(tx, name)));
     await store.database.close();
@@ -157,7 +157,7 @@ describe("the file", () => {
     await Promise.all(writes);
   });
 
-  test("changes its data version with every commit of this process or another, and with nothing else", async () => {
+  test("changes its data version with every commit of this process or another, and only then", async () => {
     await using store = open();
     const { database } = store;
     const before = database.dataVersion();
@@ -173,7 +173,7 @@ describe("the file", () => {
     expect(database.dataVersion()).not.toBe(between);
   });
 
-  test("answers busy while another process holds it, and works when that is done", async () => {
+  test("fails with busy while another process holds it, and works afterwards", async () => {
     await using store = open({ lockWaitMs: 50 });
     const { database, path } = store;
     using other = new SqliteFile(path);
@@ -191,14 +191,14 @@ describe("the file", () => {
     expect(teamsOnDisk(path)).toEqual(["three"]);
   });
 
-  test("waits for another process without holding up what else goes on", async () => {
+  test("waits for another process without blocking the event loop", async () => {
     await using store = open();
     const { database, path } = store;
     using other = new SqliteFile(path);
     other.run("BEGIN IMMEDIATE");
     let isWritten = false;
     const written = database.write((tx) => addTeam(tx, "one")).then(() => (isWritten = true));
-    // The event loop turns while the write waits, and what is on disk can be read.
+    // The event loop keeps running while the write waits, and committed data can be read.
     for (let turn = 0; turn < 20; turn++) await Bun.sleep(1);
     expect(await selectTeams(database.read)).toEqual([]);
     expect(isWritten).toBe(false);
@@ -207,7 +207,7 @@ describe("the file", () => {
     expect(teamsOnDisk(path)).toEqual(["one"]);
   });
 
-  test("commits in full: what is said to be stored survives a power cut", async () => {
+  test("commits with full synchronization: a confirmed change survives a power cut", async () => {
     await using store = open();
     const [setting] = await store.database.write(async (tx) =>
       tx.all<{ synchronous: number }>(sql`PRAGMA synchronous`),

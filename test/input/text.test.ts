@@ -9,23 +9,23 @@ describe("trimming", () => {
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A",
   ].join("");
 
-  test("takes every Unicode white space from both ends and leaves what stands between", () => {
+  test("removes all Unicode white space from both ends and keeps what is between", () => {
     for (const space of whiteSpace) expect(trim(`${space}a${space}b${space}`)).toBe(`a${space}b`);
     expect(trim(`${whiteSpace}hello world${whiteSpace}`)).toBe("hello world");
   });
 
-  test("leaves nothing of white space alone", () => {
+  test("leaves nothing of a text of white space", () => {
     expect(trim(whiteSpace)).toBe("");
     expect(trim("")).toBe("");
   });
 
-  test("leaves characters that only look empty: they are no white space to Unicode", () => {
+  test("keeps characters that only look empty: they are not white space in Unicode", () => {
     for (const invisible of ["\u200B", "\u2060", "\uFEFF", "\u00AD", "\u180E", "\u2800"]) {
       expect(trim(invisible)).toBe(invisible);
     }
   });
 
-  test("takes time in proportion to the length, wherever the white space stands", () => {
+  test("takes time proportional to the length, wherever the white space is", () => {
     const startedAt = performance.now();
     trim(`a${" ".repeat(500_000)}b`);
     expect(performance.now() - startedAt).toBeLessThan(500);
@@ -40,7 +40,7 @@ describe("lengths", () => {
     expect(codePoints("e\u0301")).toBe(2);
   });
 
-  test("are within a limit up to that many code points and not one more", () => {
+  test("are within a limit up to exactly that many code points", () => {
     expect(isWithin("😀".repeat(10), 10)).toBe(true);
     expect(isWithin("😀".repeat(11), 10)).toBe(false);
     expect(isWithin(`${"😀".repeat(9)}ab`, 10)).toBe(false);
@@ -51,14 +51,14 @@ describe("lengths", () => {
 });
 
 describe("what can be stored", () => {
-  test("is any text but NUL and halves of surrogate pairs", () => {
+  test("is any text without NUL and lone surrogates", () => {
     expect(isStorable("Zeile 1\r\nZeile 2\t\u0001 😀")).toBe(true);
     expect(isStorable("a\0b")).toBe(false);
     expect(isStorable("\uD83D")).toBe(false);
     expect(isStorable("\uDE00\uD83D")).toBe(false);
   });
 
-  test("is a name only where it stays on one line and does not turn the text beside it", () => {
+  test("is a name only if it stays on one line and does not reorder adjacent text", () => {
     expect(isNameable("Über Café 日本語 עברית 👩‍💻")).toBe(true);
     for (const unfit of ["a\nb", "a\u001B[31m", "a\u2028b", "a\u202Egnp.exe", "a\u0085b"]) {
       expect(isNameable(unfit)).toBe(false);
@@ -87,7 +87,7 @@ describe("the slug of a name", () => {
   });
 
   test.each(["", "!!!", "—", "🎉🎉", " ", "#", "❤️", "🏳️‍⚧️", "\u0301"])(
-    "of %p is empty: it holds no letter and no digit",
+    "of %p is empty: it has no letter and no digit",
     (name) => {
       expect(slugOf(name)).toBe("");
     },
@@ -106,7 +106,7 @@ describe("the slug of a name", () => {
 });
 
 describe("a uuid", () => {
-  test("has any version and either case", () => {
+  test("may have any version and either case", () => {
     expect(isUuid("019aa2b0-5a3e-7000-8000-0123456789ab")).toBe(true);
     expect(isUuid("F47AC10B-58CC-4372-A567-0E02B2C3D479")).toBe(true);
     expect(isUuid("00000000-0000-0000-0000-000000000000")).toBe(true);

@@ -4,7 +4,7 @@ import { DomainError, invalid } from "../../src/errors.ts";
 import { UnreadableBody } from "../../src/input/json.ts";
 import { checkOf, Nullable, OneOf, PageNumber, Text, Uuid } from "../../src/input/validation.ts";
 
-/** The `errors` with which the input is refused, or undefined when it is taken. */
+/** The `errors` of the rejected input, or undefined when it is accepted. */
 function errorsOf(check: (input: unknown) => unknown, input: unknown): Record<string, string[]> | undefined {
   try {
     check(input);
@@ -16,7 +16,7 @@ function errorsOf(check: (input: unknown) => unknown, input: unknown): Record<st
   }
 }
 
-/** The check of an object whose one field is called `field`. */
+/** The check of an object with a single field called `field`. */
 function checkOfField(schema: TSchema): (value: unknown) => Record<string, string[]> | undefined {
   const check = checkOf(Type.Object({ field: schema }));
   return (value) => errorsOf(check, { field: value });
@@ -36,7 +36,7 @@ describe("an input", () => {
     expect(check({ name: "x", topic: null })).toEqual({ name: "x", topic: null });
   });
 
-  test("is refused with what is wrong with every field", () => {
+  test("is rejected with a message for every invalid field", () => {
     expect(errorsOf(check, { name: 5, topic: "here" })).toEqual({
       name: ["The name field must be a string."],
       topic: ["The topic field must be a uuid."],
@@ -45,15 +45,15 @@ describe("an input", () => {
   });
 
   test.each([[null], [[]], ["name"], [1], [true], [undefined]])(
-    "that is %p is refused as a whole",
+    "that is %p is rejected as a whole",
     (input) => {
       expect(Object.keys(errorsOf(check, input) ?? {})).toEqual(["body"]);
     },
   );
 
-  test("that could not be read is refused with what was wrong with it", () => {
-    const refusal = invalid({ body: ["The body is not valid JSON."] });
-    expect(errorsOf(check, new UnreadableBody(refusal))).toEqual({ body: ["The body is not valid JSON."] });
+  test("that could not be read is rejected with the reason", () => {
+    const error = invalid({ body: ["The body is not valid JSON."] });
+    expect(errorsOf(check, new UnreadableBody(error))).toEqual({ body: ["The body is not valid JSON."] });
   });
 });
 
@@ -69,12 +69,12 @@ describe("a text", () => {
     expect(Object.keys(errors(value) ?? {})).toEqual(["field"]);
   });
 
-  test("may hold neither NUL nor half of a surrogate pair", () => {
+  test("must contain neither NUL nor half of a surrogate pair", () => {
     expect(errors("a\0")).toBeDefined();
     expect(errors("\uD83D")).toBeDefined();
   });
 
-  test("is trimmed before it is measured and kept, only where its schema says so", () => {
+  test("is trimmed before it is measured and stored, only if its schema says so", () => {
     const trimmed = checkOf(Type.Object({ body: Text({ maxLength: 3, minLength: 1, isTrimmed: true }) }));
     expect(trimmed({ body: "\u3000\u0085abc\n" })).toEqual({ body: "abc" });
     expect(errorsOf(trimmed, { body: " \u2003 " })).toEqual({ body: ["The body field is required."] });
@@ -83,7 +83,7 @@ describe("a text", () => {
     expect(errorsOf(plain, { body: "  abc " })).toBeDefined();
   });
 
-  test("that is a name stands on one line", () => {
+  test("that is a name is on one line", () => {
     const name = checkOfField(Text({ maxLength: 10, isName: true }));
     expect(name("two words")).toBeUndefined();
     expect(name("two\nlines")).toBeDefined();
@@ -93,7 +93,7 @@ describe("a text", () => {
 describe("a uuid", () => {
   const errors = checkOfField(Uuid());
 
-  test("has either case", () => {
+  test("may be upper or lower case", () => {
     expect(errors("019aa2b0-5a3e-7000-8000-0123456789ab")).toBeUndefined();
     expect(errors("019AA2B0-5A3E-7000-8000-0123456789AB")).toBeUndefined();
   });
@@ -103,10 +103,10 @@ describe("a uuid", () => {
   });
 });
 
-describe("one of some words", () => {
+describe("an enumerated word", () => {
   const errors = checkOfField(OneOf(["public", "private"]));
 
-  test("is one of them to the letter, and a refusal names them", () => {
+  test("must match exactly, and the error lists the words", () => {
     expect(errors("private")).toBeUndefined();
     for (const value of [...everyOtherType, "Public", "", "public ", "toString"]) {
       expect(errors(value)).toEqual({ field: ["The field field must be one of: public, private."] });
@@ -140,7 +140,7 @@ describe("a page number", () => {
 describe("a list", () => {
   const check = checkOf(Type.Object({ ids: Type.Array(Uuid(), { minItems: 1 }) }));
 
-  test("is refused at the item that is wrong", () => {
+  test("is rejected at the invalid item", () => {
     const id = crypto.randomUUID();
     expect(errorsOf(check, { ids: [id, "x", id, 5] })).toEqual({
       "ids.1": ["The ids.1 field must be a uuid."],

@@ -9,20 +9,20 @@ const sources = join(import.meta.dir, "../../src/log");
 
 const withLog = `import { createLog } from "./log.ts"; const log = createLog("info");`;
 
-/** Starts a program whose imports are those of a file in `src/log/`, with standard error wherever the test wants it. */
+/** Starts a program whose imports are relative to a file in `src/log/`, with standard error as the test chooses. */
 function start<Place extends "pipe" | number>(program: string, stderr: Place) {
   const command = [process.execPath, "-e", program];
   return Bun.spawn(command, { cwd: sources, stdin: "ignore", stdout: "pipe", stderr });
 }
 
-/** The number on each line of a log, which ends with a line's end. */
+/** The number on each line of a log that ends with a line end. */
 function numbersOf(log: string): number[] {
   const lines = log.split("\n");
   expect(lines.pop()).toBe("");
   return lines.map((line) => (JSON.parse(line) as { n: number }).n);
 }
 
-test("lines come out whole and in order, however many are written at once and whatever is in them", async () => {
+test("lines come out complete and in order, however many are written at once and whatever they contain", async () => {
   await using program = start(
     `${withLog}
      let n = 0;
@@ -35,7 +35,7 @@ test("lines come out whole and in order, however many are written at once and wh
   expect(numbersOf(await program.stderr.text())).toEqual(Array.from({ length: 5_006 }, (_, n) => n));
 });
 
-test("lines for a pipe that is full, and does not make its writers wait, come out whole and in order", async () => {
+test("lines for a full non-blocking pipe come out complete and in order", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "pipe");
   const pipe = openPipe(path);
@@ -58,7 +58,7 @@ test("lines for a pipe that is full, and does not make its writers wait, come ou
   closeSync(pipe);
 });
 
-test("a reader that stops reading costs lines and nothing else, and is told how many when it reads again", async () => {
+test("a reader that stops reading loses only lines, and learns how many when it reads again", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "pipe");
   const goOn = join(folder.path, "go-on");
@@ -77,17 +77,17 @@ test("a reader that stops reading costs lines and nothing else, and is told how 
     stderr,
   );
   closeSync(stderr);
-  for await (const said of program.stdout) {
-    expect(new TextDecoder().decode(said)).toBe("going on\n");
+  for await (const chunk of program.stdout) {
+    expect(new TextDecoder().decode(chunk)).toBe("going on\n");
     break;
   }
   let taken = takeFrom(pipe, 1_000_000);
-  await until("the reader has been told", () => {
+  await until("the reader has the number", () => {
     taken += takeFrom(pipe, 1_000_000);
     return taken.includes("log.lines_left_out");
   });
   writeFileSync(goOn, "");
-  await until("the rest is there", () => {
+  await until("the other lines are there", () => {
     taken += takeFrom(pipe, 1_000_000);
     return taken.includes('"n":10009');
   });
@@ -97,7 +97,7 @@ test("a reader that stops reading costs lines and nothing else, and is told how 
   const lines = taken.trimEnd().split("\n");
   const gap = lines.findIndex((line) => line.includes("log.lines_left_out"));
   const { lines: leftOut } = JSON.parse(lines[gap] ?? "") as { lines: number };
-  // A pipe and some memory full of lines are kept, and no more.
+  // No more lines are kept than fit into a pipe and a bounded amount of memory.
   expect(gap).toBeWithin(100, 5_000);
   expect(numbersOf(`${lines.slice(0, gap).join("\n")}\n`)).toEqual(Array.from({ length: gap }, (_, n) => n));
   expect(numbersOf(`${lines.slice(gap + 1).join("\n")}\n`)).toEqual(
@@ -106,7 +106,7 @@ test("a reader that stops reading costs lines and nothing else, and is told how 
   expect(gap + leftOut).toBe(10_000);
 });
 
-test("a reader that has stopped does not keep the process from its end for long", async () => {
+test("a stopped reader does not delay process exit for long", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "pipe");
   const pipe = openPipe(path);
@@ -122,10 +122,10 @@ test("a reader that has stopped does not keep the process from its end for long"
   closeSync(pipe);
 });
 
-test("lines that a full disk refuses are counted, and what comes after them stands on a line of its own", async () => {
+test("lines that a full disk rejects are counted, and later output starts on a new line", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "log");
-  // The shell lets no file grow beyond a kilobyte, until the program takes that back.
+  // The shell limits files to a kilobyte, until the program lifts the limit.
   const program = `${withLog}
     const lines = () => { for (let n = 0; n < 10; n++) log.info({ n }, "counted"); };
     const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -149,23 +149,23 @@ test("lines that a full disk refuses are counted, and what comes after them stan
   expect(JSON.parse(lines[gap] ?? "")).toMatchObject({ level: 40 });
   expect(lines[gap - 1]).not.toEndWith("}");
   const { lines: leftOut } = JSON.parse(lines[gap] ?? "") as { lines: number };
-  // The one that breaks off is both in the file and among those that nobody can read.
+  // The truncated line is both in the file and among the unreadable ones.
   expect(gap - 1 + leftOut + (lines.length - gap - 1)).toBe(31);
   expect(lines.at(-1)).toContain('"n":10');
 });
 
 test.each([
-  ["the process exits", "process.exit();", 0],
-  ["a fault ends it", `throw new Error("nobody catches this");`, 1],
-  ["a promise's fault ends it", `void Promise.reject(new Error("nor this"));`, 1],
-  ["it comes to its end", "", 0],
-])("a line that is written right before %s is not lost", async (_how, script, status) => {
+  ["process exit", "process.exit();", 0],
+  ["an uncaught error", `throw new Error("nobody catches this");`, 1],
+  ["an unhandled rejection", `void Promise.reject(new Error("nor this"));`, 1],
+  ["the end of the script", "", 0],
+])("a line written right before %s is not lost", async (_how, script, status) => {
   await using program = start(`${withLog} log.info("last words"); ${script}`, "pipe");
   expect(await program.stderr.text()).toMatch(/^\{.*"msg":"last words"\}$/m);
   expect(await program.exited).toBe(status);
 });
 
-test("lines of a turn that takes long come out before its end, and do not pile up", async () => {
+test("lines of a long turn come out before its end, and do not pile up", async () => {
   using folder = temporaryFolder();
   const seen = join(folder.path, "seen");
   await using program = start(
@@ -179,8 +179,8 @@ test("lines of a turn that takes long come out before its end, and do not pile u
   expect(await program.exited).toBe(0);
 });
 
-test.each(["a pipe that nobody reads any more", "a full disk"])(
-  "a log that goes to %s does not keep the program from going on",
+test.each(["a pipe without a reader", "a full disk"])(
+  "a log to %s does not stop the program",
   async (place) => {
     using folder = temporaryFolder();
     const path = join(folder.path, "pipe");

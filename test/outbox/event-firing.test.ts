@@ -31,7 +31,7 @@ function dataOf(envelopes: Envelope[], type: string): unknown {
 }
 
 describe("message.created", () => {
-  test("carries the message that the API answered with", async () => {
+  test("carries the message of the API's response", async () => {
     await using listener = await listenIn();
     const message = await stage.post(listener.channel, "Grüße 👋\n日本語");
     const [envelope, ...others] = await listener.delivered();
@@ -55,7 +55,7 @@ describe("message.created", () => {
     expect(json.data).toMatchObject({ reply_to_id: id, thread_root_id: id, sent_to_channel: true });
   });
 
-  test("fires once for a client_uuid, however often and however fast it is sent again", async () => {
+  test("fires once per client_uuid, however often and however fast it is repeated", async () => {
     await using listener = await listenIn();
     const body = { body: "once", client_uuid: crypto.randomUUID() };
     const path = `/channels/${listener.channel.id}/messages`;
@@ -66,7 +66,7 @@ describe("message.created", () => {
     expect(typesOf(await listener.delivered())).toEqual(["message.created"]);
   });
 
-  test("does not fire for a message that is refused", async () => {
+  test("does not fire for a rejected message", async () => {
     await using listener = await listenIn();
     const path = `/channels/${listener.channel.id}/messages`;
     expect((await stage.api.post(path, { body: " " })).status).toBe(422);
@@ -74,7 +74,7 @@ describe("message.created", () => {
     expect(await listener.delivered()).toEqual([]);
   });
 
-  test("carries the name and the icon that came through an incoming webhook", async () => {
+  test("carries the name and icon given to an incoming webhook", async () => {
     const channel = await stage.channel();
     const hook = await stage.incoming(channel);
     await using listener = await stage.listen({ channel_ids: [channel.id] });
@@ -92,7 +92,7 @@ describe("message.created", () => {
 });
 
 describe("message.updated", () => {
-  test("carries the message as the edit answered it", async () => {
+  test("carries the message of the edit's response", async () => {
     await using listener = await listenIn();
     const { id } = await stage.post(listener.channel);
     const path = `/channels/${listener.channel.id}/messages/${id}`;
@@ -103,7 +103,7 @@ describe("message.updated", () => {
     expect(json.data).toMatchObject({ body: "better", edited_at: expect.any(String) });
   });
 
-  test("does not fire for an edit that is refused", async () => {
+  test("does not fire for a rejected edit", async () => {
     await using listener = await listenIn();
     const { id } = await stage.post(listener.channel);
     const path = `/channels/${listener.channel.id}/messages/${id}`;
@@ -115,7 +115,7 @@ describe("message.updated", () => {
 });
 
 describe("message.deleted", () => {
-  test("carries the tombstone as the API shows it, and does not fire again", async () => {
+  test("carries the tombstone as the API returns it, and fires once", async () => {
     await using listener = await listenIn();
     const { id } = await stage.post(listener.channel, "regrettable");
     const path = `/channels/${listener.channel.id}/messages/${id}`;
@@ -145,7 +145,7 @@ describe("reaction.added", () => {
     });
   });
 
-  test("fires when the reaction appears: not for one that is there, that goes or that is refused", async () => {
+  test("fires when a reaction appears, but not for one that exists, is removed or is rejected", async () => {
     await using listener = await listenIn();
     const { id } = await stage.post(listener.channel);
     const path = `/channels/${listener.channel.id}/messages/${id}/reactions`;
@@ -165,7 +165,7 @@ describe("reaction.added", () => {
 });
 
 describe("channel.member_added", () => {
-  test("fires beside the message.created of the notice, when somebody is added", async () => {
+  test("fires together with the message.created of the notice, when somebody is added", async () => {
     await using listener = await listenIn("private");
     const person = await stage.workspace.person(stage.team.id, "Newcomer");
     const path = `/channels/${listener.channel.id}/members`;
@@ -181,14 +181,14 @@ describe("channel.member_added", () => {
     });
   });
 
-  test("does not fire for somebody who is there already", async () => {
+  test("does not fire for somebody who is already a member", async () => {
     await using listener = await listenIn("private");
     const path = `/channels/${listener.channel.id}/members`;
     expect((await stage.api.post(path, { user_id: stage.team.owner.id })).status).toBe(422);
     expect(await listener.delivered()).toEqual([]);
   });
 
-  test("has no counterpart for those who go, but for the message.created of the notice", async () => {
+  test("has no counterpart for members who leave, except the message.created of the notice", async () => {
     const channel = await stage.channel("private");
     const bot = await stage.bot(channel);
     await using listener = await stage.listen({ channel_ids: [channel.id] });
@@ -198,7 +198,7 @@ describe("channel.member_added", () => {
     expect(envelopes[0]).toMatchObject({ type: "message.created", data: { type: "member_left", body: "" } });
   });
 
-  test("fires for what another process than the server does, and wakes the server for it", async () => {
+  test("fires for changes by a process other than the server, and wakes the server", async () => {
     await using listener = await listenIn();
     await stage.bot(listener.channel);
     await listener.receiver.received(2);
@@ -206,7 +206,7 @@ describe("channel.member_added", () => {
   });
 });
 
-test("a new channel fires nothing, neither for its creation nor for its first member", async () => {
+test("a new channel fires no event, neither for its creation nor for its first member", async () => {
   await using listener = await stage.listen();
   const { status } = await stage.api.post("/channels", { name: "brand new", visibility: "private" });
   expect(status).toBe(201);

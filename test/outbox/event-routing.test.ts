@@ -18,12 +18,12 @@ afterAll(() => stage[Symbol.asyncDispose]());
 
 const created = ["message.created"];
 
-/** The bodies of the messages that were delivered, in alphabetical order: deliveries may overtake each other. */
+/** The bodies of the delivered messages, in alphabetical order, because deliveries may overtake each other. */
 async function bodiesAt(listener: Listener): Promise<string[]> {
   return (await listener.delivered()).map(({ data }) => String(data.body)).sort();
 }
 
-describe("an event goes to the subscriptions that want it", () => {
+describe("an event goes to the matching subscriptions", () => {
   test("by type", async () => {
     const channel = await stage.channel();
     await using deletions = await stage.listen({ events: ["message.deleted"], channel_ids: [channel.id] });
@@ -38,7 +38,7 @@ describe("an event goes to the subscriptions that want it", () => {
     expect((await others.delivered()).map(({ type }) => type)).toEqual(["message.updated"]);
   });
 
-  test("by channel, to none for the channels that it does not name", async () => {
+  test("by channel, and not to those that list other channels", async () => {
     const [one, two, three] = [await stage.channel(), await stage.channel(), await stage.channel()];
     await using listener = await stage.listen({ events: created, channel_ids: [one.id, two.id] });
     await stage.post(one, "in one");
@@ -47,7 +47,7 @@ describe("an event goes to the subscriptions that want it", () => {
     expect(await bodiesAt(listener)).toEqual(["in one", "in two"]);
   });
 
-  test("from everywhere when it is workspace-wide: private channels, direct messages and channels to come", async () => {
+  test("from everywhere if workspace-wide: private channels, direct messages and future channels", async () => {
     await using omitted = await stage.listen({ events: created });
     await using explicit = await stage.listen({ events: created, channel_ids: null });
     const friend = await stage.workspace.person(stage.team.id, "Friend");
@@ -69,7 +69,7 @@ describe("an event goes to the subscriptions that want it", () => {
     expect(await bodiesAt(listener)).toEqual([]);
   });
 
-  test("once each, when a type or a channel is named twice", async () => {
+  test("once each, even if a type or channel is listed twice", async () => {
     const channel = await stage.channel();
     const channel_ids = [channel.id, channel.id.toUpperCase(), channel.id];
     await using listener = await stage.listen({ events: [...created, ...created], channel_ids });
@@ -77,7 +77,7 @@ describe("an event goes to the subscriptions that want it", () => {
     expect(await bodiesAt(listener)).toEqual(["once"]);
   });
 
-  test("under one id for all of them, each signed with its own secret", async () => {
+  test("with the same id for all, each signed with its own secret", async () => {
     const channel = await stage.channel();
     const listeners = await Promise.all(
       [1, 2, 3].map(() => stage.listen({ events: created, channel_ids: [channel.id] })),
@@ -92,7 +92,7 @@ describe("an event goes to the subscriptions that want it", () => {
     for (const listener of listeners) await listener[Symbol.asyncDispose]();
   });
 
-  test("and to none of those that are made after it", async () => {
+  test("and to none created after it", async () => {
     const channel = await stage.channel();
     await stage.post(channel, "before");
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
@@ -100,7 +100,7 @@ describe("an event goes to the subscriptions that want it", () => {
     expect(await bodiesAt(listener)).toEqual(["after"]);
   });
 
-  test("and, after it was enabled, to one that was disabled meanwhile", async () => {
+  test("and to a disabled one once it is enabled", async () => {
     const channel = await stage.channel();
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
     await stage.disable(listener.subscription);
@@ -111,7 +111,7 @@ describe("an event goes to the subscriptions that want it", () => {
     expect(await bodiesAt(listener)).toEqual(["afterwards", "meanwhile"]);
   });
 
-  test("and to none that is deleted", async () => {
+  test("and to no deleted one", async () => {
     const channel = await stage.channel();
     await using kept = await stage.listen({ events: created, channel_ids: [channel.id] });
     await using deleted = await stage.listen({ events: created, channel_ids: [channel.id] });
@@ -123,7 +123,7 @@ describe("an event goes to the subscriptions that want it", () => {
 });
 
 describe("a delivery", () => {
-  test("is a POST of JSON whose headers say what its envelope says", async () => {
+  test("is a JSON POST whose headers match its envelope", async () => {
     const channel = await stage.channel();
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
     const before = Date.now();
@@ -140,7 +140,7 @@ describe("a delivery", () => {
     expect(request.headers.get("x-service-delivery")).toBe(envelope.id);
   });
 
-  test("is signed over its time, a dot and the bytes of its body", async () => {
+  test("is signed over its timestamp, a dot and the bytes of its body", async () => {
     const channel = await stage.channel();
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
     const before = Math.floor(Date.now() / 1000);
@@ -154,7 +154,7 @@ describe("a delivery", () => {
     expect(verifyDeliverySignature(header, request.body, secret, before)).toMatchObject({ ok: true });
   });
 
-  test("goes to the very address of the subscription, its query included", async () => {
+  test("goes to the exact URL of the subscription, including its query", async () => {
     const channel = await stage.channel();
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
     const { port } = new URL(listener.receiver.url);
@@ -173,7 +173,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("carries the longest message whole", async () => {
+  test("carries the longest message completely", async () => {
     const channel = await stage.channel();
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
     const body = "🙂".repeat(8000);
@@ -181,7 +181,7 @@ describe("a delivery", () => {
     expect((await listener.delivered())[0]?.data.body).toBe(body);
   });
 
-  test("is in the log that the API shows, as an attempt that succeeded", async () => {
+  test("is in the log that the API returns, as a successful attempt", async () => {
     const channel = await stage.channel();
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
     await stage.post(channel);

@@ -15,7 +15,7 @@ import { startCreatorStage } from "../support/creator-stage.ts";
 import { type Numbered, requestsFor, subscribeOften, textsFor } from "./many-subscriptions.ts";
 import { startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
 
-/** More than are queued with the event itself, and more than go into a few steps. */
+/** More than are queued with the event itself, and more than fit into a few steps. */
 const many = 420;
 
 function count(stage: WebhookStage, table: "jobs" | "fan_outs" | "events"): number {
@@ -23,7 +23,7 @@ function count(stage: WebhookStage, table: "jobs" | "fan_outs" | "events"): numb
   return file.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
 }
 
-/** The ids of the subscriptions that something is queued for, once for each job. */
+/** The subscription id of each queued job. */
 function queuedFor(stage: WebhookStage): string[] {
   using file = new SqliteFile(join(stage.dataDir, "parley.db"), { readonly: true });
   const jobs = file.query<{ id: string }, []>(
@@ -32,13 +32,13 @@ function queuedFor(stage: WebhookStage): string[] {
   return jobs.all().map(({ id }) => id);
 }
 
-/** Waits until nothing is queued any more, nor still to be queued. */
+/** Waits until no jobs and no fan-outs are left. */
 async function allDelivered(stage: WebhookStage): Promise<void> {
   const isDone = () => count(stage, "fan_outs") === 0 && count(stage, "jobs") === 0;
   await until("everything is delivered", isDone, { timeout_ms: 30_000 });
 }
 
-/** Has the owner post while no server runs, as a command would: what it is for is still to be queued then. */
+/** The owner posts while no server runs, as through a command: the event still has to be fanned out afterwards. */
 async function postWithoutServer(stage: WebhookStage, body = "hello"): Promise<void> {
   await stage.workspace.message(stage.team.general, stage.team.owner, body);
 }
@@ -51,27 +51,27 @@ function once(subscriptions: readonly Numbered[]): number[] {
   return subscriptions.map(() => 1);
 }
 
-describe("an event that hundreds of subscriptions want", () => {
-  test("reaches each of them once, for the whole workspace and for its channel, and none of another one", async () => {
+describe("an event with hundreds of subscriptions", () => {
+  test("reaches each once, for the workspace or its channel, and none for another channel", async () => {
     await using stage = await startWebhookStage();
     await using receiver = startReceiver();
     const [here, elsewhere] = [await stage.channel(), await stage.channel()];
     const everywhere = await subscribeOften(stage, receiver, many);
     const those = await subscribeOften(stage, receiver, many, { channel_ids: [elsewhere.id, here.id] });
     const others = await subscribeOften(stage, receiver, many, { channel_ids: [elsewhere.id] });
-    const untold = await subscribeOften(stage, receiver, 3, { events: ["reaction.added"] });
+    const uninterested = await subscribeOften(stage, receiver, 3, { events: ["reaction.added"] });
     const message = await stage.post(here);
     await allDelivered(stage);
     expect(requestsFor(receiver, everywhere)).toEqual(once(everywhere));
     expect(requestsFor(receiver, those)).toEqual(once(those));
     expect(receiver.requests).toHaveLength(2 * many);
-    expect(requestsFor(receiver, [...others, ...untold])).not.toContain(1);
+    expect(requestsFor(receiver, [...others, ...uninterested])).not.toContain(1);
     const texts = new Set(receiver.requests.map(({ text }) => text));
     expect(texts.size).toBe(1);
     expect(JSON.parse([...texts].join(""))).toMatchObject({ type: "message.created", data: message });
   });
 
-  test("reaches those that were there when it happened, whatever is subscribed and deleted right afterwards", async () => {
+  test("reaches those that existed when it happened, whatever is created and deleted right afterwards", async () => {
     await using stage = await startWebhookStage();
     await using receiver = startReceiver(hang);
     const before = await subscribeOften(stage, receiver, many);
@@ -82,7 +82,7 @@ describe("an event that hundreds of subscriptions want", () => {
     expect(queuedFor(stage)).toEqual(before.map(({ id }) => id).toSorted());
   });
 
-  test("is not for a subscription made before it was queued, nor for one deleted or disabled by then", async () => {
+  test("is not for a subscription created before it was queued, nor for one deleted or disabled by then", async () => {
     await using stage = await startWebhookStage();
     await using receiver = startReceiver();
     const before = await subscribeOften(stage, receiver, many);
@@ -112,7 +112,7 @@ describe("an event that hundreds of subscriptions want", () => {
     expect(textsFor(receiver, disabled)).toEqual(["one", "two"]);
   });
 
-  test("comes before what happened later, also to one that alone is told of that", async () => {
+  test("comes before later events, even for a subscription that is the only one to get those", async () => {
     await using stage = await startWebhookStage();
     await using receiver = startReceiver();
     await subscribeOften(stage, receiver, many);
@@ -128,39 +128,39 @@ describe("an event that hundreds of subscriptions want", () => {
     expect(count(stage, "jobs")).toBe(0);
     await stage.restart();
     await allDelivered(stage);
-    // It is sent one at a time until it has answered the first.
+    // Jobs are sent one at a time until the receiver has responded to the first.
     const [first, ...others] = (await last.delivered()).map(({ data }) => data.body);
     expect(first).toBe("one");
     expect(new Set(others)).toEqual(new Set(["one, edited", "two", "two, edited"]));
   });
 });
 
-describe("what a command makes happen", () => {
+describe("an event caused by a command", () => {
   const add = (stage: WebhookStage, person: string) =>
     run(stage.dataDir, ["channels", "add-member", "general", person, "--json"]);
 
-  test("reaches hundreds of subscriptions through the server that runs", async () => {
+  test("reaches hundreds of subscriptions through the running server", async () => {
     await using stage = await startWebhookStage();
     await using receiver = startReceiver();
     await stage.workspace.person(stage.team.id, "Newcomer");
-    const told = await subscribeOften(stage, receiver, many, { events: ["channel.member_added"] });
+    const subscribed = await subscribeOften(stage, receiver, many, { events: ["channel.member_added"] });
     expect(await add(stage, "Newcomer")).toMatchObject({ status: 0 });
     await receiver.received(many);
     await allDelivered(stage);
-    expect(requestsFor(receiver, told)).toEqual(once(told));
+    expect(requestsFor(receiver, subscribed)).toEqual(once(subscribed));
   });
 
-  test("reaches them after the next start where none runs, and once", async () => {
+  test("reaches them once, after the next start, when none is running", async () => {
     await using stage = await startWebhookStage();
     await using receiver = startReceiver();
     await stage.workspace.person(stage.team.id, "Newcomer");
-    const told = await subscribeOften(stage, receiver, many, { events: ["channel.member_added"] });
+    const subscribed = await subscribeOften(stage, receiver, many, { events: ["channel.member_added"] });
     await stage.stop();
     expect(await add(stage, "Newcomer")).toMatchObject({ status: 0 });
     expect([count(stage, "jobs"), count(stage, "events")]).toEqual([0, 1]);
     await stage.restart();
     await allDelivered(stage);
-    expect(requestsFor(receiver, told)).toEqual(once(told));
+    expect(requestsFor(receiver, subscribed)).toEqual(once(subscribed));
     await stage.restart();
     await allDelivered(stage);
     expect(receiver.requests).toHaveLength(many);
@@ -168,7 +168,7 @@ describe("what a command makes happen", () => {
 });
 
 describe("while an event is still being queued", () => {
-  test("`webhooks enable` counts it among what waits, and drops it with the rest when it is told to", async () => {
+  test("`webhooks enable` counts it as waiting, and drops it with the others on request", async () => {
     await using stage = await startWebhookStage();
     await using receiver = startReceiver();
     const [first, second, ...rest] = await subscribeOften(stage, receiver, many);
@@ -187,9 +187,9 @@ describe("while an event is still being queued", () => {
     expect((await enable(second, "--discard-pending", "--yes")).pending.count).toBe(2);
     expect(await pendingOf(stage.database.read, stage.team.id, second.id)).toEqual({ count: 0, since: null });
     const dropped = await stage.audit("webhook.pending_discarded");
-    const noted = { target: `webhook:${second.id}`, details: { name: "one of many", discarded: 1 } };
-    // The one that was queued, and the one that was still to be.
-    expect(dropped).toMatchObject([noted, noted]);
+    const entry = { target: `webhook:${second.id}`, details: { name: "one of many", discarded: 1 } };
+    // The queued event, and the one still to be fanned out.
+    expect(dropped).toMatchObject([entry, entry]);
     await postWithoutServer(stage, "after it was enabled");
     await stage.restart();
     await allDelivered(stage);
@@ -200,27 +200,27 @@ describe("while an event is still being queued", () => {
     );
   });
 
-  test("retention leaves it alone, however old it is", async () => {
+  test("retention keeps it, however old it is", async () => {
     await using stage = await startWebhookStage();
     await using receiver = startReceiver();
-    const told = await subscribeOften(stage, receiver, many);
+    const subscribed = await subscribeOften(stage, receiver, many);
     await stage.stop();
     await postWithoutServer(stage);
     {
       using file = new SqliteFile(join(stage.dataDir, "parley.db"));
       file.run("UPDATE events SET created_at = created_at - ?", [400 * 86_400_000]);
     }
-    // Switched off, nothing is queued, and what is past its time goes all the same.
+    // While the platform is off, nothing is queued, and retention still runs.
     await stage.restart({ INTEGRATIONS_ENABLED: "false" });
     expect(await stage.server.logLine((line) => line.msg === "retention.swept")).toMatchObject({ events: 0 });
     expect([count(stage, "events"), count(stage, "fan_outs"), count(stage, "jobs")]).toEqual([1, 1, 0]);
     await stage.restart();
     await allDelivered(stage);
-    expect(requestsFor(receiver, told)).toEqual(once(told));
+    expect(requestsFor(receiver, subscribed)).toEqual(once(subscribed));
   });
 });
 
-test("an event that hundreds want is queued for those alone whose creators may see its channel, where that is set", async () => {
+test("with creator visibility, a fan-out queues only for creators who may see the channel", async () => {
   await using stage = await startCreatorStage();
   const { webhooks } = stage;
   await using receiver = startReceiver();
@@ -237,7 +237,7 @@ test("an event that hundreds want is queued for those alone whose creators may s
   await until("the others have it", () => receiver.requests.length === ofCommands.length);
 });
 
-test("an event that hundreds want is for creators who could see it when it happened, however late it is queued", async () => {
+test("a fan-out queues for creators who could see the event when it happened, however late it runs", async () => {
   await using stage = await startCreatorStage();
   const { webhooks } = stage;
   await using receiver = startReceiver(hang);
@@ -255,13 +255,13 @@ test("an event that hundreds want is for creators who could see it when it happe
   await webhooks.stop();
   const later = async () => {
     const now = Date.now();
-    await until("the clock has gone on", () => Date.now() > now);
+    await until("the clock has advanced", () => Date.now() > now);
   };
   await webhooks.workspace.message(secret, webhooks.team.owner, "hush");
   await later();
   await webhooks.database.write((tx) => deactivate(tx, gone, actor));
   await later();
-  // The notice of it is an event as well, which those are told who are in the channel then.
+  // Its notice is an event too, for those who are in the channel at that time.
   await webhooks.workspace.join(secret, late);
   await webhooks.restart({ WEBHOOKS_VISIBILITY: "creator" });
   await until("it is queued", () => count(webhooks, "fan_outs") === 0);

@@ -4,10 +4,10 @@ import { createSubscription } from "../../src/subscriptions/subscriptions.ts";
 import type { Receiver } from "../support/receivers/receiver.ts";
 import { actor } from "../support/workspace.ts";
 
-/** A subscription, and the path under which the receiver gets what is for it. */
+/** A subscription, and the path at which the receiver gets its events. */
 export type Numbered = { id: string; path: string };
 
-/** Subscribes the receiver to messages so many times, unless `input` says otherwise, each under a path of its own. */
+/** Creates `count` subscriptions of the receiver to messages, unless `input` says otherwise, each with its own path. */
 export async function subscribeOften(
   { database, vault, team }: { database: Database; vault: Vault; team: { id: string } },
   receiver: Pick<Receiver, "url">,
@@ -27,7 +27,7 @@ export async function subscribeOften(
   );
 }
 
-/** How many requests came for each of the subscriptions, in their order. */
+/** The number of requests for each of the subscriptions, in their order. */
 export function requestsFor(
   { requests }: Pick<Receiver, "requests">,
   subscriptions: readonly Numbered[],
@@ -37,7 +37,7 @@ export function requestsFor(
   return subscriptions.map(({ path }) => counts.get(path) ?? 0);
 }
 
-/** The texts of the messages that came for the subscription, in the order of arrival. */
+/** The texts of the messages received for the subscription, in order of arrival. */
 export function textsFor(receiver: Receiver, { path }: Numbered): string[] {
   return receiver.requests
     .filter((request) => request.path === path)

@@ -5,7 +5,7 @@ import { signalWork, watchForWork } from "../../src/outbox/signal.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** Watches the folder and counts how often it was told to look. */
+/** Watches the folder and counts the calls. */
 function watching(
   dataDir: string,
   onLook: (looks: number) => void = () => {},
@@ -19,14 +19,14 @@ function watching(
 }
 
 describe("a signal of work", () => {
-  test("is seen by whoever watches the folder, also where nobody has signalled there before", async () => {
+  test("is seen by a watcher of the folder, even if it is the first signal there", async () => {
     using folder = temporaryFolder();
     using watcher = watching(folder.path);
     signalWork(folder.path);
     await until("it is seen", () => watcher.looks > 0);
   });
 
-  test("is seen when it comes in the very moment in which the one before is looked at", async () => {
+  test("is seen when it comes at the moment in which the previous one is handled", async () => {
     using folder = temporaryFolder();
     for (let round = 0; round < 10; round++) {
       let looksAtSecond = 0;
@@ -50,13 +50,13 @@ describe("a signal of work", () => {
     await until("the signal is seen", () => watcher.looks > looksBefore + 1);
   });
 
-  test("is seen again once the file can be made anew, where it could not at first", async () => {
+  test("is seen again once the file can be recreated, if it could not be at first", async () => {
     using folder = temporaryFolder();
     const dataDir = join(folder.path, "data");
     mkdirSync(dataDir);
     using watcher = watching(dataDir);
     rmSync(dataDir, { recursive: true });
-    // Were the folder back before the deletion is seen, nothing would have failed.
+    // If the folder were back before the deletion is seen, nothing would have failed.
     await Bun.sleep(100);
     mkdirSync(dataDir);
     await until("it is watched again", () => existsSync(join(dataDir, "queue.signal")));

@@ -5,7 +5,7 @@ import { hashOf, isSecretText, newSecret, shownPrefix } from "../../src/secrets/
 const prefixes = ["ply_bot_", "ply_pat_", "ply_in_", "whsec_"] as const;
 
 describe.each(prefixes)("a secret that begins with %s", (prefix) => {
-  test("is recognised as one of ours", () => {
+  test("is recognized as a Parley secret", () => {
     for (let i = 0; i < 200; i++) expect(isSecretText(newSecret(prefix))).toBe(true);
   });
 
@@ -18,7 +18,7 @@ describe.each(prefixes)("a secret that begins with %s", (prefix) => {
     expect(random.length * Math.log2(62)).toBeGreaterThanOrEqual(192);
   });
 
-  test("is not recognised any more with one character changed, dropped, added or swapped", () => {
+  test("is not recognized with one character changed, dropped, added or swapped", () => {
     const secret = newSecret(prefix);
     for (let i = prefix.length; i < secret.length; i++) {
       const other = secret[i] === "x" ? "y" : "x";
@@ -37,7 +37,7 @@ describe.each(prefixes)("a secret that begins with %s", (prefix) => {
 });
 
 describe("a signing secret", () => {
-  test("is base64 of 36 bytes behind its prefix, with nothing missing at the end", () => {
+  test("is base64 of 36 bytes after its prefix, without padding", () => {
     for (let i = 0; i < 200; i++) {
       const encoded = newSecret("whsec_").slice("whsec_".length);
       expect(encoded).toMatch(/^[0-9A-Za-z]{48}$/);
@@ -45,7 +45,7 @@ describe("a signing secret", () => {
     }
   });
 
-  test("of before, two characters shorter, is still recognised as one of ours", () => {
+  test("of an earlier version, two characters shorter, is still recognized as a Parley secret", () => {
     expect(isSecretText("whsec_uZhGMxHAQQBfkNwY7lRdfykd4moMbtkTGkWP3qFh4333vF")).toBe(true);
     expect(isSecretText("whsec_uZhGMxHAQQBfkNwY7lRdfykd4moMbtkTGkWP3qFh4333vG")).toBe(false);
   });
@@ -62,7 +62,7 @@ test("every character of the alphabet is about equally likely", () => {
       counts.set(character, (counts.get(character) ?? 0) + 1);
     }
   }
-  // 80,000 characters in 62 sorts: 1,290 of each expected, with a standard deviation of 36.
+  // 80,000 characters of 62 kinds: 1,290 of each expected, with a standard deviation of 36.
   expect(counts.size).toBe(62);
   expect(Math.min(...counts.values())).toBeGreaterThan(1_290 - 8 * 36);
   expect(Math.max(...counts.values())).toBeLessThan(1_290 + 8 * 36);

@@ -29,12 +29,12 @@ const seen = {
 };
 
 describe.each(Object.entries(seen))("a subscription of a %s's", (kind, expected) => {
-  test("has only the events queued for it that they may see", async () => {
+  test("has only events queued that they may see", async () => {
     const user = await stage.creator(kind as CreatorKind);
     await using receiver = startReceiver();
     const all = await stage.channels(user);
     const subscription = await stage.subscribe(user, receiver);
-    // What is queued for a disabled subscription stays there to be counted.
+    // Jobs of a disabled subscription stay in the queue and can be counted.
     await webhooks.disable(subscription);
     for (const [name, channel] of Object.entries(all)) await webhooks.post(channel, name);
     expect(webhooks.queued(subscription)).toBe(expected.length);
@@ -43,13 +43,13 @@ describe.each(Object.entries(seen))("a subscription of a %s's", (kind, expected)
     expect(stage.withheld(subscription)).toBe(0);
   });
 
-  test("is sent only those that they may see, of all that were queued", async () => {
+  test("is sent only those queued events that they may see", async () => {
     const user = await stage.creator(kind as CreatorKind);
     await using receiver = startReceiver();
     const all = await stage.channels(user);
     const subscription = await stage.subscribe(user, receiver);
     await webhooks.disable(subscription);
-    // This process goes by the whole workspace, as the server may have done before.
+    // This process uses workspace visibility, as the server may have done before.
     for (const [name, channel] of Object.entries(all)) {
       await webhooks.workspace.message(channel, webhooks.team.owner, name);
     }
@@ -63,9 +63,9 @@ describe.each(Object.entries(seen))("a subscription of a %s's", (kind, expected)
   });
 });
 
-describe("whoever is removed from a private channel", () => {
+describe("a creator removed from a private channel", () => {
   test.each(["member", "bot"] as const)(
-    "is told no more of it, a %s, and what had failed before is not sent again",
+    "gets no more events of it, a %s, and failed ones are not retried",
     async (kind) => {
       const user = await stage.creator(kind);
       const channel = await webhooks.channel("private");
@@ -78,7 +78,7 @@ describe("whoever is removed from a private channel", () => {
         "the failure counts",
         async () => (await webhooks.shown(subscription)).consecutive_failures > 0,
       );
-      // It waits for its second attempt; what follows waits behind it.
+      // It waits for its second attempt; later events wait behind it.
       await webhooks.disable(subscription);
       await webhooks.api.patch(`/channels/${channel.id}/messages/${id}`, { body: "edited" });
       await webhooks.api.put(`/channels/${channel.id}/messages/${id}/reactions/%F0%9F%91%8D`);
@@ -96,12 +96,12 @@ describe("whoever is removed from a private channel", () => {
       await webhooks.post(other, "not secret");
       expect(await stage.heard(receiver, subscription)).toEqual(["not secret", "secret"]);
       expect(receiver.requests).toHaveLength(2);
-      await until("what was not sent is logged", () => stage.withheld(subscription) === waiting);
+      await until("unsent events are logged", () => stage.withheld(subscription) === waiting);
       expect((await webhooks.shown(subscription)).deliveries).toHaveLength(2);
     },
   );
 
-  test("is told nothing of what waited while the receiver was busy, nor of what happened until they are back", async () => {
+  test("gets neither waiting events nor those that happen until they are back", async () => {
     const user = await stage.creator("member");
     const channel = await webhooks.channel("private");
     await webhooks.workspace.join(channel, user);
@@ -121,7 +121,7 @@ describe("whoever is removed from a private channel", () => {
     expect(await stage.heard(receiver, subscription)).toEqual(["back", "under way"]);
   });
 
-  test("cannot have it replayed, until they are back", async () => {
+  test("cannot replay events until they are back", async () => {
     const user = await stage.creator("member");
     const channel = await webhooks.channel("private");
     await webhooks.workspace.join(channel, user);
@@ -142,14 +142,14 @@ describe("whoever is removed from a private channel", () => {
   });
 });
 
-describe("the channels that a subscription names", () => {
+describe("the channels that a subscription lists", () => {
   const complaint = (answer: Answer, id: string) => ({
     status: answer.status,
     errors: JSON.stringify(answer.json.errors).replaceAll(id, "ID"),
   });
 
   test.each(["member", "admin", "owner", "bot"] as const)(
-    "are refused to a %s who may not see them, as unknown ones are",
+    "are rejected for a %s who may not see them, like unknown ones",
     async (kind) => {
       const user = await stage.creator(kind);
       await using receiver = startReceiver();
@@ -168,7 +168,7 @@ describe("the channels that a subscription names", () => {
     },
   );
 
-  test("are told of no longer once their creator has left them", async () => {
+  test("no longer send events once the creator has left them", async () => {
     const user = await stage.creator("bot");
     const channel = await webhooks.channel();
     await webhooks.workspace.join(channel, user);

@@ -10,7 +10,7 @@ import { subjectOf } from "../../src/users/users.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { actor, openWorkspace } from "../support/workspace.ts";
 
-test("whoever is deactivated while the address of a subscription is looked up does not get it", async () => {
+test("a user who is deactivated during the DNS look-up of a new subscription does not get it", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const { database } = workspace;
@@ -30,8 +30,8 @@ test("whoever is deactivated while the address of a subscription is looked up do
     maxSubscriptions: 10,
   };
   const input = { name: "CI", url: "https://ci.example/", events: ["message.created"] };
-  const asked = createSubscription(parts, team.id, input, actorOf(subjectOf(person)));
-  expect(await asked.catch((error: unknown) => error)).toMatchObject({
+  const request = createSubscription(parts, team.id, input, actorOf(subjectOf(person)));
+  expect(await request.catch((error: unknown) => error)).toMatchObject({
     code: "forbidden",
     message: "Ada is deactivated.",
   });
@@ -39,7 +39,7 @@ test("whoever is deactivated while the address of a subscription is looked up do
 });
 
 describe("a subscription that is being enabled", () => {
-  /** A disabled one of a person, and `enable`, before whose last write the person is deactivated. */
+  /** A disabled subscription of a person, and an `enable` before whose last write the person is deactivated. */
   async function startEnabling() {
     const folder = temporaryFolder();
     const workspace = openWorkspace(folder.path);
@@ -52,7 +52,7 @@ describe("a subscription that is being enabled", () => {
     const input = { name: "CI", url: "http://127.0.0.1:1/", events: ["message.created"] };
     const { data } = await createSubscription(parts, team.id, input, actorOf(subjectOf(person)));
     await database.write((tx) => disableSubscription(tx, team.id, data.id, actor));
-    const meanwhile: Database = {
+    const deactivating: Database = {
       ...database,
       write: async (change) => {
         await database.write((tx) => deactivate(tx, person, actor));
@@ -61,7 +61,7 @@ describe("a subscription that is being enabled", () => {
     };
     return {
       enable: (on = database) => enableSubscription(on, team.id, data.id, { discardPending: false }, actor),
-      meanwhile,
+      deactivating,
       status: async () => (await listSubscriptions(database.read, team.id)).map(({ status }) => status),
       async [Symbol.asyncDispose]() {
         await workspace[Symbol.asyncDispose]();
@@ -70,10 +70,10 @@ describe("a subscription that is being enabled", () => {
     };
   }
 
-  test("stays disabled when its creator is deactivated meanwhile, and is enabled by whoever then asks again", async () => {
+  test("stays disabled when its creator is deactivated meanwhile, and is enabled by the next request", async () => {
     await using stage = await startEnabling();
-    const asked = stage.enable(stage.meanwhile);
-    expect(await asked.catch((error: unknown) => error)).toMatchObject({
+    const request = stage.enable(stage.deactivating);
+    expect(await request.catch((error: unknown) => error)).toMatchObject({
       code: "conflict",
       message: expect.stringMatching(
         /^Ada, who created the subscription, was deactivated in the meantime.+again/,

@@ -6,7 +6,7 @@ import { actor } from "../support/workspace.ts";
 import { type Listener, startWebhookStage, type WebhookStage, refusalOf } from "../support/webhook-stage.ts";
 
 const disableAfter = 4;
-/** Long enough that no retry comes about by itself within a test, and so short that the pace of failures is quick. */
+/** Long enough that no retry happens during a test, and short enough that failures accumulate quickly. */
 const backoffBase = "4";
 
 let stage: WebhookStage;
@@ -42,13 +42,13 @@ async function bodiesAt(listener: Listener): Promise<string[]> {
   return (await listener.delivered()).map(({ data }) => String(data.body)).sort();
 }
 
-/** The audit entries that name the subscription, newest first. */
+/** The audit entries about the subscription, newest first. */
 async function auditOf({ id }: { id: string }, action: string) {
   return (await stage.audit(action)).filter(({ target }) => target === `webhook:${id}`);
 }
 
-describe("after so many failed attempts in a row a subscription", () => {
-  test("is disabled, with the time of it and an entry in the audit log by the service itself", async () => {
+describe("a subscription whose attempts keep failing", () => {
+  test("is disabled, with a timestamp and an audit entry by the service itself", async () => {
     await using listener = await listenTo(statuses(500));
     const { subscription } = listener;
     for (const body of ["1", "2", "3"]) await attempt(listener, body);
@@ -67,7 +67,7 @@ describe("after so many failed attempts in a row a subscription", () => {
     expect(entry).toMatchObject({ actor: "parley", details: { name: "test", consecutive_failures: 4 } });
   });
 
-  test("is sent nothing further, and what happens then waits with the rest", async () => {
+  test("is sent nothing further, and later events wait with the others", async () => {
     await using listener = await listenTo(statuses(500));
     for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
     await using other = await stage.listen({ channel_ids: [listener.channel.id] });
@@ -77,7 +77,7 @@ describe("after so many failed attempts in a row a subscription", () => {
     expect(listener.receiver.requests).toHaveLength(4);
   });
 
-  test("stays active when there was a success in between", async () => {
+  test("stays active after a success in between", async () => {
     await using listener = await listenTo(statuses(500, 500, 500, 200, 500, 500, 500));
     for (const body of ["1", "2", "3", "4", "5", "6", "7"]) await attempt(listener, body);
     expect(await stage.shown(listener.subscription)).toMatchObject({
@@ -86,7 +86,7 @@ describe("after so many failed attempts in a row a subscription", () => {
     });
   });
 
-  test("has failed once where attempts fail that were under way together, and is told so for each of them", async () => {
+  test("counts failures of concurrent attempts as one, and logs each attempt", async () => {
     await using listener = await listenTo();
     const { channel, receiver, subscription } = listener;
     await stage.prove(channel, subscription);
@@ -107,7 +107,7 @@ describe("after so many failed attempts in a row a subscription", () => {
 });
 
 describe("enabling", () => {
-  test("clears the streak and sends at once what waited, though its turn was hours away", async () => {
+  test("clears the streak and sends waiting events immediately, although they were due hours later", async () => {
     await using listener = await listenTo(statuses(500, 500, 500, 500, 204));
     for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
     const enabled = await stage.enable(listener.subscription);
@@ -123,7 +123,7 @@ describe("enabling", () => {
     expect(entry).toMatchObject({ actor, details: { name: "test" } });
   });
 
-  test("gives what waited the attempts that it has left, and no more", async () => {
+  test("gives waiting events their remaining attempts, and no more", async () => {
     await using listener = await listenTo(statuses(500));
     await attempt(listener, "only");
     for (const nth of [2, 3]) {
@@ -139,7 +139,7 @@ describe("enabling", () => {
     expect(listener.receiver.requests).toHaveLength(3);
   });
 
-  test("sends what happened meanwhile, and lets new events in again", async () => {
+  test("sends events from the meantime, and accepts new ones again", async () => {
     await using listener = await listenTo();
     await stage.disable(listener.subscription);
     await stage.post(listener.channel, "1 waits");
@@ -148,7 +148,7 @@ describe("enabling", () => {
     expect(await bodiesAt(listener)).toEqual(["1 waits", "2 is new"]);
   });
 
-  test("drops what waited when it is told to", async () => {
+  test("drops waiting events on request", async () => {
     await using listener = await listenTo(statuses(500, 500, 500, 500, 204));
     for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
     await stage.enable(listener.subscription, true);
@@ -159,7 +159,7 @@ describe("enabling", () => {
     expect(entries.map(({ details }) => details)).toEqual([{ name: "test", discarded: 4 }]);
   });
 
-  test("an active subscription changes nothing: its streak and its waits stay", async () => {
+  test("an active subscription changes nothing: its streak and its retries stay", async () => {
     await using listener = await listenTo(statuses(500));
     await attempt(listener, "1");
     await stage.enable(listener.subscription);
@@ -174,7 +174,7 @@ describe("enabling", () => {
 });
 
 describe("disabling by hand", () => {
-  test("is audited once with who did it, and keeps what waits", async () => {
+  test("is audited once with the actor, and keeps waiting events", async () => {
     await using listener = await listenTo(statuses(500, 204));
     await attempt(listener, "1");
     await stage.disable(listener.subscription);
@@ -190,7 +190,7 @@ describe("disabling by hand", () => {
     expect(entries.map((entry) => entry.actor)).toEqual([actor]);
   });
 
-  test("holds while a delivery is under way, whose answer still counts", async () => {
+  test("takes effect during a delivery, whose response still counts", async () => {
     const release = Promise.withResolvers<void>();
     await using listener = await listenTo(async () => {
       await release.promise;
@@ -210,7 +210,7 @@ describe("disabling by hand", () => {
     expect(shown.deliveries).toHaveLength(1);
   });
 
-  test("holds over a restart, and so does what waits", async () => {
+  test("survives a restart, and so do waiting events", async () => {
     await using own = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: backoffBase });
     const channel = await own.channel();
     await using listener = await own.listen({ channel_ids: [channel.id] }, statuses(500, 204));
@@ -230,7 +230,7 @@ describe("disabling by hand", () => {
   });
 });
 
-test("deleting a subscription stops what waits for it, at once and for good", async () => {
+test("deleting a subscription drops its waiting events, immediately and permanently", async () => {
   await using listener = await listenTo(statuses(500, 204));
   await attempt(listener, "1");
   expect((await stage.api.del(`/webhooks/${listener.subscription.id}`)).status).toBe(204);

@@ -16,7 +16,7 @@ async function listenTo() {
   return Object.assign(listener, { channel });
 }
 
-/** Rotates the secret as another process than the server does, and returns the new one. */
+/** Rotates the secret in a process other than the server, and returns the new one. */
 async function rotate({ id }: { id: string }, overlapMs: number): Promise<string> {
   const { vault } = stage;
   const rotated = await stage.database.write((tx) =>
@@ -26,8 +26,8 @@ async function rotate({ id }: { id: string }, overlapMs: number): Promise<string
   return rotated.secret;
 }
 
-describe("a secret that is rotated", () => {
-  test("without an overlap signs no more from the next delivery on", async () => {
+describe("a rotated secret", () => {
+  test("without an overlap stops signing with the next delivery", async () => {
     await using listener = await listenTo();
     const old = listener.subscription.secret;
     const secret = await rotate(listener.subscription, 0);
@@ -37,7 +37,7 @@ describe("a secret that is rotated", () => {
     expect(signatureOf(request).digests).toEqual([digestOf(request, secret)]);
   });
 
-  test("with an overlap signs behind the new one until that ends", async () => {
+  test("with an overlap signs after the new one until the overlap ends", async () => {
     await using listener = await listenTo();
     const old = listener.subscription.secret;
     const secret = await rotate(listener.subscription, 60_000);
@@ -53,7 +53,7 @@ describe("a secret that is rotated", () => {
     }
   });
 
-  test("with an overlap that is over signs no more", async () => {
+  test("with an expired overlap no longer signs", async () => {
     await using listener = await listenTo();
     const secret = await rotate(listener.subscription, 1);
     await stage.post(listener.channel);
@@ -61,7 +61,7 @@ describe("a secret that is rotated", () => {
     expect(signatureOf(request).digests).toEqual([digestOf(request, secret)]);
   });
 
-  test("twice keeps two at most, and none of the first pair when the second rotation has no overlap", async () => {
+  test("twice keeps at most two secrets, and only the newest after a rotation without overlap", async () => {
     await using listener = await listenTo();
     const first = await rotate(listener.subscription, 60_000);
     const second = await rotate(listener.subscription, 60_000);
@@ -77,7 +77,7 @@ describe("a secret that is rotated", () => {
     expect(signatureOf(plain).digests).toEqual([digestOf(plain, third)]);
   });
 
-  test("signs the retries of what was first sent before", async () => {
+  test("signs retries of deliveries first sent before the rotation", async () => {
     await using listener = await listenTo();
     const { subscription, receiver } = listener;
     const answered = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ describe("a secret that is rotated", () => {
     expect(after.text).toBe(before.text);
   });
 
-  test("is audited with who did it, and without any secret", async () => {
+  test("is audited with the actor, and without any secret", async () => {
     await using listener = await listenTo();
     const secret = await rotate(listener.subscription, 60_000);
     const [entry] = await stage.audit("webhook.secret_rotated");

@@ -15,7 +15,7 @@ test.each<[Step[], number]>([
   [["success", "failure"], 1],
   [["failure", "success", "failure", "failure"], 2],
   [["success", "failure", "success"], 0],
-])("deliveries that end in one commit count in their order: %p", async (steps, failures) => {
+])("deliveries that finish in one commit count in order: %p", async (steps, failures) => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const { database } = workspace;

@@ -5,7 +5,7 @@ const url = "https://93.184.215.14/hook";
 
 let stage: WebhookStage;
 beforeAll(async () => {
-  // As it comes: only public addresses are taken.
+  // The default: only public addresses are accepted.
   stage = await startWebhookStage({ WEBHOOKS_BLOCK_PRIVATE_URLS: "" });
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -21,7 +21,7 @@ async function refusal(change: object | string): Promise<Record<string, string[]
   return json.errors ?? {};
 }
 
-describe("a new subscription is refused", () => {
+describe("a new subscription is rejected", () => {
   test.each([
     ["name", undefined],
     ["name", null],
@@ -56,7 +56,7 @@ describe("a new subscription is refused", () => {
     expect(Object.keys(await refusal({ [name]: value }))).toEqual([field]);
   });
 
-  test("for a channel of another workspace, as for one that does not exist", async () => {
+  test("for a channel of another workspace, like one that does not exist", async () => {
     const own = await stage.channel("private");
     const { general } = await stage.workspace.team("Umbrella");
     const foreign = await refusal({ channel_ids: [own.id, general.id] });
@@ -65,7 +65,7 @@ describe("a new subscription is refused", () => {
     expect(foreign).toEqual(unknown);
   });
 
-  test("with everything that is wrong said at once", async () => {
+  test("with all errors at once", async () => {
     const errors = await refusal({ name: "", url: 1, events: [], channel_ids: [1] });
     expect(Object.keys(errors).sort()).toEqual(["channel_ids.0", "events", "name", "url"]);
     const nothing = await refusal("{}");
@@ -77,14 +77,14 @@ describe("a new subscription is refused", () => {
   });
 });
 
-describe("a new subscription is taken", () => {
-  test("with the longest name and the longest url, counted in code points", async () => {
+describe("a new subscription is accepted", () => {
+  test("with the longest name and URL, counted in code points", async () => {
     const longest = `${url}/`.padEnd(2048, "x");
     const subscription = await stage.subscribe({ url: longest }, { name: "🙂".repeat(255) });
     expect(subscription).toMatchObject({ name: "🙂".repeat(255), url: longest });
   });
 
-  test("with every event, with duplicates counted once, and ids in either case", async () => {
+  test("with every event, duplicates counted once, and ids in either case", async () => {
     const channel = await stage.channel();
     const { events, channel_ids } = await stage.subscribe(
       { url },
@@ -97,7 +97,7 @@ describe("a new subscription is taken", () => {
     expect(channel_ids).toEqual([channel.id]);
   });
 
-  test("with fields that nobody knows, which change nothing", async () => {
+  test("with unknown fields, which change nothing", async () => {
     const { status, secret } = await stage.subscribe(
       { url },
       { status: "disabled", secret: "whsec_mine", consecutive_failures: 9, id: crypto.randomUUID() },
@@ -111,16 +111,16 @@ describe("a new subscription is taken", () => {
     "http://93.184.215.14:8080/a/b?c=d&e=%20",
     "https://[2606:4700:4700::1111]/hook",
     "HTTPS://93.184.215.14/",
-  ])("with the public address %s, kept as it was sent", async (address) => {
+  ])("with the public URL %s, stored as sent", async (address) => {
     expect((await stage.subscribe({ url: address })).url).toBe(address);
   });
 
-  test("with a host name that does not resolve for now: each delivery looks again", async () => {
+  test("with a host name that does not resolve yet: each delivery looks it up again", async () => {
     expect((await stage.subscribe({ url: "https://hooks.example.invalid/x" })).status).toBe("active");
   });
 });
 
-describe("a url that is none to deliver to is refused with what is wrong with it", () => {
+describe("an unusable URL is rejected with the reason", () => {
   const folded = "it holds an IPv4 address that is not in dotted decimal form";
   const scheme = "it does not begin with http:// or https://";
   const character = "it holds a space, a control character or a backslash";
@@ -157,7 +157,7 @@ describe("a url that is none to deliver to is refused with what is wrong with it
   });
 });
 
-describe("a url that is not public is refused, always in the same words", () => {
+describe("a URL that is not public is rejected, always with the same message", () => {
   const words = ["The url field must be a publicly reachable http or https address."];
   test.each([
     "http://localhost/",
@@ -190,7 +190,7 @@ describe("a url that is not public is refused, always in the same words", () => 
     expect(await refusal({ url: address })).toEqual({ url: words });
   });
 
-  test("while the log says for the operator what was wrong", async () => {
+  test("while the log tells the operator the reason", async () => {
     const { headers } = await stage.api.post("/webhooks", { ...whole, url: "http://10.1.2.3/" });
     const line = await stage.server.logLine((entry) => String(entry.detail).includes("10.1.2.3"));
     expect(line.msg).toBe("webhook.url_refused");

@@ -17,8 +17,8 @@ async function listed({ api }: WebhookStage): Promise<WebhookSubscription[]> {
   return (await api.get<{ data: WebhookSubscription[] }>("/webhooks")).json.data;
 }
 
-describe("one subscription more than a workspace may have", () => {
-  test("is refused with the limit and the remedy, until one is deleted; a disabled one counts", async () => {
+describe("one subscription more than the limit", () => {
+  test("is rejected with the limit and the remedy, until one is deleted; a disabled one counts", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_MAX_SUBSCRIPTIONS: "3" });
     const [first] = await subscribeOften(stage, { url }, 2);
     await stage.disable({ id: first?.id ?? "" });
@@ -33,7 +33,7 @@ describe("one subscription more than a workspace may have", () => {
     expect((await stage.api.post("/webhooks", input)).status).toBe(422);
   });
 
-  test("is refused to all but one of ten that come at once", async () => {
+  test("is rejected for all but one of ten concurrent requests", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_MAX_SUBSCRIPTIONS: "5" });
     await subscribeOften(stage, { url }, 4);
     const answers = await Promise.all(Array.from({ length: 10 }, () => stage.api.post("/webhooks", input)));
@@ -42,7 +42,7 @@ describe("one subscription more than a workspace may have", () => {
     expect(await listed(stage)).toHaveLength(5);
   });
 
-  test("is refused on the command line too, by the same setting", async () => {
+  test("is rejected on the command line too, by the same setting", async () => {
     await using stage = await startWebhookStage();
     await subscribeOften(stage, { url }, 2);
     const args = ["webhooks", "create", "--name", "CI", "--url", url, "--event", "message.created"];
@@ -58,7 +58,7 @@ describe("one subscription more than a workspace may have", () => {
     expect((await runRefused(stage.dataDir, args)).errors).toEqual({ url: [limitOf("2")] });
   });
 
-  test("is refused to a workspace that has more already, which keeps those, and to no other", async () => {
+  test("is rejected for a workspace that already has more, which it keeps, and for no other", async () => {
     await using stage = await startWebhookStage();
     const made = await subscribeOften(stage, { url }, 1_003);
     expect((await stage.api.post("/webhooks", input)).json.errors).toEqual({ url: [limitOf("1,000")] });

@@ -9,7 +9,7 @@ const url = "https://93.184.215.14/hook";
 
 let stage: WebhookStage;
 beforeAll(async () => {
-  // As it comes: only public addresses are taken.
+  // The default: only public addresses are accepted.
   stage = await startWebhookStage({ WEBHOOKS_BLOCK_PRIVATE_URLS: "" });
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -19,7 +19,7 @@ async function listed(): Promise<WebhookSubscription[]> {
 }
 
 describe("a subscription", () => {
-  test("is created with its fields, and its secret beside them", async () => {
+  test("is created with its fields, and its secret next to them", async () => {
     const channel = await stage.channel();
     const before = Date.now();
     const body = {
@@ -50,18 +50,18 @@ describe("a subscription", () => {
     expect(Date.parse(json.data.created_at ?? "")).toBeWithin(before, Date.now() + 1);
   });
 
-  test("is workspace-wide when channel_ids is null or left out", async () => {
+  test("is workspace-wide when channel_ids is null or omitted", async () => {
     expect((await stage.subscribe({ url })).channel_ids).toBeNull();
     expect((await stage.subscribe({ url }, { channel_ids: null })).channel_ids).toBeNull();
   });
 
-  test("may be there twice for one address, each with a secret of its own", async () => {
+  test("may exist twice for one URL, each with its own secret", async () => {
     const [one, other] = [await stage.subscribe({ url }), await stage.subscribe({ url })];
     expect(one.id).not.toBe(other.id);
     expect(one.secret).not.toBe(other.secret);
   });
 
-  test("shows its secret never again, and has it nowhere on disk in clear", async () => {
+  test("never shows its secret again, and stores it nowhere in plain text", async () => {
     const { id, secret } = await stage.subscribe({ url });
     const shown = await stage.api.get(`/webhooks/${id}`);
     const list = await stage.api.get("/webhooks");
@@ -81,7 +81,7 @@ describe("a subscription", () => {
     }
   });
 
-  test("is shown with its attempts, of which there are none yet", async () => {
+  test("is returned with its attempts, of which there are none yet", async () => {
     const { secret: _, ...fields } = await stage.subscribe({ url });
     expect(await stage.shown(fields)).toEqual({ ...fields, deliveries: [] });
     const upper = await stage.api.get<{ data: Shown }>(`/webhooks/${fields.id.toUpperCase()}`);
@@ -97,7 +97,7 @@ describe("a subscription", () => {
     expect((await listed()).map((subscription) => subscription.id)).not.toContain(id);
   });
 
-  test("leaves its creation and its deletion in the audit log, with who did it", async () => {
+  test("has its creation and deletion in the audit log, with the actor", async () => {
     const { id } = await stage.subscribe({ url });
     await stage.api.del(`/webhooks/${id}`);
     const who = { actor: `human:${stage.team.owner.id}`, target: `webhook:${id}` };
@@ -106,7 +106,7 @@ describe("a subscription", () => {
   });
 });
 
-test("the list is the workspace's, newest first, each entry as it is shown alone but for its attempts", async () => {
+test("the list is the workspace's, newest first, each entry as when read alone except for its attempts", async () => {
   const made = [];
   for (const name of ["one", "two", "three"]) made.push(await stage.subscribe({ url }, { name }));
   const list = await listed();
@@ -120,7 +120,7 @@ test("the list is the workspace's, newest first, each entry as it is shown alone
   );
 });
 
-test("a subscription of another workspace is 404, and so is what is no id", async () => {
+test("a subscription of another workspace is 404, and so is an invalid id", async () => {
   const { id } = await stage.subscribe({ url });
   const other = await stage.workspace.team("Initech");
   const { token } = await stage.workspace.token(other.owner);
@@ -135,7 +135,7 @@ test("a subscription of another workspace is 404, and so is what is no id", asyn
 });
 
 describe("the scopes", () => {
-  test("webhooks:read lists and shows, webhooks:write creates and deletes, and neither does the other's part", async () => {
+  test("webhooks:read lists and reads, webhooks:write creates and deletes, and neither allows the other", async () => {
     const { id } = await stage.subscribe({ url });
     const bot = await stage.bot();
     const client = async (...scopes: Parameters<WebhookStage["workspace"]["token"]>[1][]) =>

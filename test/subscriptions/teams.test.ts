@@ -7,10 +7,10 @@ import { underLimits } from "../support/server.ts";
 import { actor } from "../support/workspace.ts";
 import { startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
 
-/** So many requests may be under way at once to one host where one team's subscriptions alone name it. */
-const hostMost = 52;
+/** The maximum number of requests in flight to a host that only one team's subscriptions name. */
+const hostMax = 52;
 
-/** Subscribes the team to all its messages at each of the receivers so many times, beside the server. */
+/** Creates `count` subscriptions of the team to all its messages at each of the receivers, without using the server. */
 async function subscribe(
   { database, vault }: WebhookStage,
   teamId: string,
@@ -32,16 +32,16 @@ async function subscribe(
   );
 }
 
-/** How many requests to a receiver have no answer yet, and how many had none at the most. */
-function countingAtOnce(answerIn: () => Promise<unknown>): { answer: Answering; most: () => number } {
-  let underWay = 0;
-  let most = 0;
+/** How many requests to a receiver are unanswered, and the maximum so far. */
+function countingAtOnce(answerIn: () => Promise<unknown>): { answer: Answering; maximum: () => number } {
+  let inFlight = 0;
+  let maximum = 0;
   return {
-    most: () => most,
+    maximum: () => maximum,
     answer: async () => {
-      most = Math.max(most, ++underWay);
+      maximum = Math.max(maximum, ++inFlight);
       await answerIn();
-      underWay--;
+      inFlight--;
       return new Response();
     },
   };
@@ -62,7 +62,7 @@ describe("a team with many endpoints that hang", () => {
       await subscribe(stage, stage.team.id, hanging, 30);
       await stage.post(stage.team.general);
       const arrived = () => hanging.reduce((sum, { requests }) => sum + requests.length, 0);
-      // A place for one team after the other: what is left stays free, however long it is waited for.
+      // One team after another gets a place: the remaining ones stay free, however long others wait.
       const seen = { count: -1, since: 0 };
       await until(
         "no more of them come",
@@ -89,23 +89,23 @@ describe("a team with many endpoints that hang", () => {
   );
 });
 
-describe("a host that many subscriptions are at", () => {
-  test("never has more than 52 requests of one team at once, and gets every event", async () => {
+describe("a host with many subscriptions", () => {
+  test("never has more than 52 requests of one team in flight, and gets every event", async () => {
     await using stage = await startWebhookStage();
     const { promise: isFull, resolve: letGo } = Promise.withResolvers<void>();
-    const { answer, most } = countingAtOnce(() => isFull);
+    const { answer, maximum } = countingAtOnce(() => isFull);
     await using receiver = startReceiver(answer);
     await using elsewhere = startReceiver();
     await subscribe(stage, stage.team.id, [receiver], 300);
     await subscribe(stage, stage.team.id, [elsewhere], 1);
     await stage.post(stage.team.general);
-    await receiver.received(hostMost);
+    await receiver.received(hostMax);
     await elsewhere.received(1);
     letGo();
     await receiver.received(300);
     for (let nth = 0; nth < 3; nth++) await stage.post(stage.team.general);
     await receiver.received(4 * 300);
     await elsewhere.received(4);
-    expect(most()).toBe(hostMost);
+    expect(maximum()).toBe(hostMax);
   }, 30_000);
 });

@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-describe("a subscription that no user made", () => {
-  test("on the command line sees everything", async () => {
+describe("a subscription that no user created", () => {
+  test("from the command line sees everything", async () => {
     await using receiver = startReceiver();
     const user = await stage.creator("member");
     const all = await stage.channels(user);
@@ -34,7 +34,7 @@ describe("a subscription that no user made", () => {
     expect(receiver.requests).toHaveLength(7);
   });
 
-  test("and of which nobody knows who did sees what is open to all", async () => {
+  test("and whose creator is unknown sees what is open to all", async () => {
     await using receiver = startReceiver();
     const user = await stage.creator("member");
     const all = await stage.channels(user);
@@ -49,7 +49,7 @@ describe("a subscription that no user made", () => {
   });
 });
 
-test("a ping goes out whatever the creator may see", async () => {
+test("a ping is sent whatever the creator may see", async () => {
   await using receiver = startReceiver();
   const user = await stage.creator("bot");
   const { id } = await stage.subscribe(user, receiver);
@@ -57,7 +57,7 @@ test("a ping goes out whatever the creator may see", async () => {
   expect(receiver.requests).toHaveLength(1);
 });
 
-test("what a command does is told of as the server would", async () => {
+test("a command's events go to the same subscriptions as the server's", async () => {
   await using receiver = startReceiver();
   const user = await stage.creator("bot");
   const subscription = await stage.subscribe(user, receiver);
@@ -68,7 +68,7 @@ test("what a command does is told of as the server would", async () => {
   expect(webhooks.queued(subscription)).toBe(0);
 });
 
-test("by default everything goes to every subscription, and a server that goes by creators from now on withholds what waited", async () => {
+test("by default all events are sent, and a server with creator visibility withholds those that waited", async () => {
   await using own = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
   await using receiver = startReceiver();
   const bot = await own.workspace.bot(own.team.id, "Build Bot");

@@ -11,7 +11,7 @@ test.each([
   expect(descriptorShares(limit)).toEqual({ keptBack, deliveries });
 });
 
-test("what the system gives is asked for, where nothing else is said", () => {
+test("the system's limit is used unless another one is given", () => {
   const { keptBack, deliveries } = descriptorShares();
   expect(keptBack).toBeGreaterThan(0);
   expect(deliveries).toBeGreaterThanOrEqual(Math.floor((keptBack * 15) / 16));

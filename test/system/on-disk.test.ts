@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { makeFolder, writeFileOnce } from "../../src/system/on-disk.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-test("a file that is written once is there whole, for its owner alone, and leaves nothing beside it", () => {
+test("a new file is complete, for its owner alone, and leaves nothing next to it", () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "secret.key");
   const before = process.umask(0o777);
@@ -18,16 +18,16 @@ test("a file that is written once is there whole, for its owner alone, and leave
   expect(readdirSync(folder.path)).toEqual(["secret.key"]);
 });
 
-test("one that cannot be written to its end leaves nothing at all", () => {
+test("a file that cannot be completed leaves nothing at all", () => {
   using folder = temporaryFolder();
-  // A folder cannot be replaced by a file, which is found out last.
+  // A folder cannot be replaced by a file, and only the last step finds out.
   const path = join(folder.path, "taken");
   makeFolder(join(path, "inside"));
   expect(() => writeFileOnce(path, "the key\n")).toThrow();
   expect(readdirSync(folder.path)).toEqual(["taken"]);
 });
 
-test("folders are made down to the last, for their owner alone; one that is there is left as it is", () => {
+test("folders are created with their parents, for their owner alone; an existing one is left unchanged", () => {
   using folder = temporaryFolder();
   const deep = join(folder.path, "a", "b", "c");
   makeFolder(`${deep}/`);
