@@ -25,7 +25,7 @@ export function explainSqliteError(error: unknown, dataDir: string): unknown {
     return new DomainError("busy", "Another process kept the database locked; try again in a moment.");
   }
   if (code === "SQLITE_NOTADB") {
-    return new DomainError("invalid", `${join(dataDir, "parley.db")} is not a parley database.`);
+    return new DomainError("invalid", `${join(dataDir, "parley.db")} is not a database created by parley.`);
   }
   if (code.startsWith("SQLITE_CORRUPT")) return dataDamaged(dataDir, sqliteError.message);
   if (code === "SQLITE_FULL") return explainSystemError("ENOSPC", dataDir, dataDir);
