@@ -24,27 +24,27 @@ import { type Found, search, searchEverything } from "./search.ts";
 import { findDirectoryTeam } from "./team.ts";
 import { createUser, deleteUser, getUser, patchUser, replaceUser } from "./users/users.ts";
 
-/** Where the directory is served, in front of its routes. */
+/** The prefix of all SCIM routes. */
 const scimPath = "/scim/v2";
 
 /**
- * The address of the directory that a path means, or undefined for one outside. Slashes too many do not count: a base
- * URL that ends with one leaves two, Microsoft's collection of requests puts one at the end, and no client follows a
- * redirect with a POST.
+ * Returns the canonical form of a path under `/scim/v2`, or undefined for any other path. Extra slashes are ignored: a
+ * base URL that ends with one leads to two, Microsoft's collection of requests has a trailing one, and no client follows
+ * a redirect with a POST.
  */
 export function directoryPath(path: string): string | undefined {
   if (!`${path}/`.startsWith(`${scimPath}/`)) return undefined;
   return path.replace(/\/+/g, "/").replace(/\/$/, "");
 }
 
-/** What the operator has set: the token, and the team where there are several. */
+/** The operator's settings: the token, and the team, which is empty when there is only one. */
 export type ScimAccess = { token: string; team: string };
 
 type Context = { database: Database; wrongCredentials: WrongCredentials; baseUrl: () => string };
 
-/** What one kind of resource can do. */
+/** The operations on one resource type. */
 type Operations = {
-  kind: ResourceType;
+  resourceType: ResourceType;
   get: (db: Connection, directory: Directory, id: string, projection: Projection) => Promise<Resource>;
   create: (tx: Transaction, directory: Directory, body: object, projection: Projection) => Promise<Resource>;
   replace: (
@@ -54,7 +54,7 @@ type Operations = {
     body: object,
     projection: Projection,
   ) => Promise<Resource>;
-  /** Returns the resource, or nothing where the answer is to be 204. */
+  /** Returns the resource, or undefined for a response with 204. */
   patch: (
     tx: Transaction,
     directory: Directory,
@@ -66,7 +66,7 @@ type Operations = {
 };
 
 const userOperations: Operations = {
-  kind: userResourceType,
+  resourceType: userResourceType,
   get: getUser,
   create: createUser,
   replace: replaceUser,
@@ -75,7 +75,7 @@ const userOperations: Operations = {
 };
 
 const groupOperations: Operations = {
-  kind: groupResourceType,
+  resourceType: groupResourceType,
   get: getGroup,
   create: createGroup,
   replace: replaceGroup,
@@ -84,18 +84,18 @@ const groupOperations: Operations = {
 };
 
 /**
- * `/scim/v2` (RFC 7644). Every answer, a refusal too, is in SCIM's own form, and every request needs the token before
- * anything else is looked at: 401 without, and 429 where its address has sent too many wrong credentials.
+ * The routes of `/scim/v2` (RFC 7644). Every response, errors included, has SCIM's own form. The token is checked before
+ * anything else: 401 without it, and 429 when the client's address has sent too many wrong credentials.
  */
 export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { token, team }: ScimAccess) {
   const isToken = tokenCheck(token);
   const { read } = database;
-  // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
+  // By default Elysia assumes that the path starts at the 11th character or later; hosts may be shorter (`http://x/`).
   const scim = new Elysia({ prefix: scimPath, normalize: false, handler: { standardHostname: false } })
     .onError(({ error, request }) => {
-      const refusal = errorResponseOf(error);
-      if (!refusal || refusal.status === 503) noteInternalError(request, error);
-      return refusal ?? internalErrorResponse();
+      const response = errorResponseOf(error);
+      if (!response || response.status === 503) noteInternalError(request, error);
+      return response ?? internalErrorResponse();
     })
     .resolve(async ({ request }): Promise<{ directory: Directory }> => {
       if (!isToken(bearerToken(request) ?? "")) throw wrongCredentials.refusal(request, unauthenticated());
@@ -120,55 +120,55 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
       bodiless,
     );
 
-  for (const { kind, get, create, replace, patch, remove } of [userOperations, groupOperations]) {
+  for (const { resourceType, get, create, replace, patch, remove } of [userOperations, groupOperations]) {
     scim
       .post(
-        `${kind.endpoint}/.search`,
+        `${resourceType.endpoint}/.search`,
         async ({ directory, request }) => {
           const parameters = parametersOfBody(await readObject(request));
-          return found(await search(read, directory, kind, parameters));
+          return found(await search(read, directory, resourceType, parameters));
         },
         bodiless,
       )
-      .get(kind.endpoint, async ({ directory, request }) =>
-        found(await search(read, directory, kind, parametersOfUrl(request.url))),
+      .get(resourceType.endpoint, async ({ directory, request }) =>
+        found(await search(read, directory, resourceType, parametersOfUrl(request.url))),
       )
       .post(
-        kind.endpoint,
+        resourceType.endpoint,
         async ({ directory, request }) => {
-          const projection = projectionOf(kind, parametersOfUrl(request.url));
+          const projection = projectionOf(resourceType, parametersOfUrl(request.url));
           const body = await readObject(request);
-          const made = await database.write((tx) => create(tx, directory, body, projection));
-          return scimResponse(201, project(made, projection), { location: locationOf(made) });
+          const created = await database.write((tx) => create(tx, directory, body, projection));
+          return scimResponse(201, project(created, projection), { location: locationOf(created) });
         },
         bodiless,
       )
-      .get(`${kind.endpoint}/:id`, async ({ directory, request, params }) => {
-        const projection = projectionOf(kind, parametersOfUrl(request.url));
+      .get(`${resourceType.endpoint}/:id`, async ({ directory, request, params }) => {
+        const projection = projectionOf(resourceType, parametersOfUrl(request.url));
         return scimResponse(200, project(await get(read, directory, params.id, projection), projection));
       })
       .put(
-        `${kind.endpoint}/:id`,
+        `${resourceType.endpoint}/:id`,
         async ({ directory, request, params }) => {
-          const projection = projectionOf(kind, parametersOfUrl(request.url));
+          const projection = projectionOf(resourceType, parametersOfUrl(request.url));
           const body = await readObject(request);
-          const now = await database.write((tx) => replace(tx, directory, params.id, body, projection));
-          return scimResponse(200, project(now, projection));
+          const updated = await database.write((tx) => replace(tx, directory, params.id, body, projection));
+          return scimResponse(200, project(updated, projection));
         },
         bodiless,
       )
       .patch(
-        `${kind.endpoint}/:id`,
+        `${resourceType.endpoint}/:id`,
         async ({ directory, request, params }) => {
-          const projection = projectionOf(kind, parametersOfUrl(request.url));
+          const projection = projectionOf(resourceType, parametersOfUrl(request.url));
           const body = await readObject(request);
-          const now = await database.write((tx) => patch(tx, directory, params.id, body, projection));
-          return now ? scimResponse(200, project(now, projection)) : emptyResponse();
+          const updated = await database.write((tx) => patch(tx, directory, params.id, body, projection));
+          return updated ? scimResponse(200, project(updated, projection)) : emptyResponse();
         },
         bodiless,
       )
       .delete(
-        `${kind.endpoint}/:id`,
+        `${resourceType.endpoint}/:id`,
         async ({ directory, params }) => {
           await database.write((tx) => remove(tx, directory, params.id));
           return emptyResponse();
@@ -190,7 +190,7 @@ async function teamId(db: Connection, name: string): Promise<string> {
     const team = await findDirectoryTeam(db, name);
     if (team) return team.id;
   } catch (error) {
-    // No 404, from which a directory would learn that everybody is gone.
+    // Not a 404: a directory would conclude that all its people are gone.
     throw error instanceof DomainError ? new ScimError(503, error.message) : error;
   }
   throw new ScimError(503, "There is no team yet.");

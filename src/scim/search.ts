@@ -13,21 +13,21 @@ export type Found = { total: number; startIndex: number; resources: Resource[] }
 const lists = { User: listUsers, Group: listGroups };
 
 /**
- * A page of the resources of the kind.
+ * Returns a page of the resources of one type.
  * @throws ScimError `invalidFilter`, `invalidValue`, `tooMany`.
  */
 export async function search(
   db: Connection,
   directory: Directory,
-  kind: ResourceType,
+  resourceType: ResourceType,
   parameters: Parameters,
 ): Promise<Found> {
-  return await run(db, directory, kind, queryOf(kind, parameters));
+  return await run(db, directory, resourceType, queryOf(resourceType, parameters));
 }
 
 /**
- * A page of the people, and of the groups behind them. A kind that has no attribute of a name in the filter is left out.
- * @throws ScimError as `search`, for a filter that fits neither.
+ * Returns a page of the people followed by the groups. A resource type without an attribute of the filter is left out.
+ * @throws ScimError as `search`; `invalidFilter` when it suits neither resource type.
  */
 export async function searchEverything(
   db: Connection,
@@ -50,15 +50,20 @@ export async function searchEverything(
   };
 }
 
-async function run(db: Connection, directory: Directory, kind: ResourceType, query: Query): Promise<Found> {
-  const { total, resources } = await lists[kind.name](db, directory, query);
+async function run(
+  db: Connection,
+  directory: Directory,
+  resourceType: ResourceType,
+  query: Query,
+): Promise<Found> {
+  const { total, resources } = await lists[resourceType.name](db, directory, query);
   const { startIndex, projection } = query;
   return { total, startIndex, resources: resources.map((resource) => project(resource, projection)) };
 }
 
-function queryIfPossible(kind: ResourceType, parameters: Parameters): Query | ScimError {
+function queryIfPossible(resourceType: ResourceType, parameters: Parameters): Query | ScimError {
   try {
-    return queryOf(kind, parameters);
+    return queryOf(resourceType, parameters);
   } catch (error) {
     if (error instanceof ScimError && error.scimType === "invalidFilter") return error;
     throw error;

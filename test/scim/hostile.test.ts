@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { userResourceType } from "../../src/scim/protocol/attributes.ts";
 import { Document } from "../../src/scim/protocol/document.ts";
 import { parseFilter } from "../../src/scim/protocol/filter.ts";
-import { stepsOf, stepsOfObject, take } from "../../src/scim/protocol/patch.ts";
+import { operationsOf, operationsOfObject, apply } from "../../src/scim/protocol/patch.ts";
 import { expectNoFaults } from "../hostile/server-log.ts";
 import { readAnswer, type Refusal, scimClient, type User } from "./scim-client.ts";
 import { type ScimStage, scimToken, startScimStage } from "./scim-stage.ts";
@@ -85,14 +85,14 @@ describe("what would reach into every object", () => {
     const document = new Document();
     const attempts = [
       ...paths.map((path) => () => {
-        for (const step of stepsOf(userResourceType, { Operations: [{ op: "add", path, value }] }))
-          take(document, step);
+        for (const step of operationsOf(userResourceType, { Operations: [{ op: "add", path, value }] }))
+          apply(document, step);
       }),
       () => {
         const body = JSON.parse(
           `{"__proto__":${polluting},"emails":[{"value":"a","__proto__":${polluting}}]}`,
         );
-        for (const step of stepsOfObject(userResourceType, "add", body as object)) take(document, step);
+        for (const step of operationsOfObject(userResourceType, "add", body as object)) apply(document, step);
       },
       () => parseFilter(userResourceType, '__proto__.x eq "polluted"'),
     ];

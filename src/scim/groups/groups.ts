@@ -13,24 +13,24 @@ import { groupResourceType } from "../protocol/attributes.ts";
 import { type Directory, scimActor } from "../protocol/directory.ts";
 import { Document } from "../protocol/document.ts";
 import { noResource, scimError } from "../protocol/errors.ts";
-import { type PatchOperation, stepsOf, stepsOfObject, take } from "../protocol/patch.ts";
+import { type PatchOperation, operationsOf, operationsOfObject, apply } from "../protocol/patch.ts";
 import { isWanted, type Projection, type Resource } from "../protocol/projection.ts";
 import type { Query } from "../protocol/query.ts";
 import { changeMembers, MemberChange } from "./members.ts";
 import { groupResource } from "./resource.ts";
 import { countGroups, type GroupMember, selectGroupMembers, selectGroups, updateGroup } from "./store.ts";
 
-/** How many members one answer shows at most, over all its groups; without `members` there is no limit. */
+/** The maximum number of members in one response, over all its groups; without `members` there is no limit. */
 const membersMax = 100_000;
 
 const checkName = checkOf(ChannelInput);
 
-/** What a directory wants of a group besides its members. */
-type Wanted = { name: string; externalId: string | null };
+/** A group as the directory wants it, without its members. */
+type DesiredGroup = { name: string; externalId: string | null };
 
 /**
- * The groups that fit the query, and how many there are in all.
- * @throws ScimError `invalidFilter`; `tooMany` for more members than one answer shows.
+ * Returns a page of the groups that match the query, and their total number.
+ * @throws ScimError `invalidFilter`; `tooMany` for more members than one response shows.
  */
 export async function listGroups(
   db: Connection,
@@ -45,7 +45,10 @@ export async function listGroups(
   };
 }
 
-/** @throws ScimError 404; `tooMany` for more members than one answer shows. */
+/**
+ * Returns the group, with its members if the projection has them.
+ * @throws ScimError 404; `tooMany` for more members than one response shows.
+ */
 export async function getGroup(
   db: Connection,
   directory: Directory,
@@ -58,7 +61,7 @@ export async function getGroup(
 }
 
 /**
- * Makes a private channel that the directory manages; its members join it.
+ * Creates a private channel that the directory manages; its members join it.
  * @throws ScimError `invalidValue`; `uniqueness` when a channel has the name.
  */
 export async function createGroup(
@@ -68,10 +71,15 @@ export async function createGroup(
   projection: Projection,
 ): Promise<Resource> {
   const document = new Document();
-  const change = await takeAll(tx, undefined, document, stepsOfObject(groupResourceType, "replace", body));
-  const wanted = wantedOf(document);
-  await releaseSlug(tx, directory.teamId, wanted.name);
-  const channel = await createManagedChannel(tx, directory.teamId, wanted, scimActor);
+  const change = await applyAll(
+    tx,
+    undefined,
+    document,
+    operationsOfObject(groupResourceType, "replace", body),
+  );
+  const desired = desiredGroupOf(document);
+  await releaseSlug(tx, directory.teamId, desired.name);
+  const channel = await createManagedChannel(tx, directory.teamId, desired, scimActor);
   await changeMembers(tx, channel, change);
   return await getGroup(tx, directory, channel.id, projection);
 }
@@ -89,16 +97,22 @@ export async function replaceGroup(
 ): Promise<Resource> {
   const channel = await getGroupChannel(tx, directory, id);
   const document = new Document();
-  const change = await takeAll(tx, channel.id, document, stepsOfObject(groupResourceType, "replace", body));
+  const change = await applyAll(
+    tx,
+    channel.id,
+    document,
+    operationsOfObject(groupResourceType, "replace", body),
+  );
   change.isReplaced = true;
-  await save(tx, channel, wantedOf(document), change);
+  await save(tx, channel, desiredGroupOf(document), change);
   return await getGroup(tx, directory, channel.id, projection);
 }
 
 /**
- * Takes all the steps of a PATCH, or none. Returns the group only where attributes of it were asked for, as RFC 7644
- * section 3.5.2 demands: it may have many members, and Entra ID wants no body.
- * @throws ScimError 404 and as `stepsOf`, `take` and `changeMembers`; `tooMany` for more members than one answer shows.
+ * Applies all operations of a PATCH, or none. Returns the group only when the request asked for attributes of it (RFC
+ * 7644, section 3.5.2): it may have many members, and Entra ID expects no body.
+ * @throws ScimError 404 and as `operationsOf`, `apply` and `changeMembers`; `tooMany` for more members than one response
+ *   shows.
  */
 export async function patchGroup(
   tx: Transaction,
@@ -111,13 +125,13 @@ export async function patchGroup(
   const document = new Document();
   document.put("displayName", channel.name);
   document.put("externalId", channel.externalId);
-  const change = await takeAll(tx, channel.id, document, stepsOf(groupResourceType, body));
-  await save(tx, channel, wantedOf(document), change);
+  const change = await applyAll(tx, channel.id, document, operationsOf(groupResourceType, body));
+  await save(tx, channel, desiredGroupOf(document), change);
   return projection.only && (await getGroup(tx, directory, channel.id, projection));
 }
 
 /**
- * Archives the channel; for the directory it is gone.
+ * Archives the channel and hides it from the directory.
  * @throws ScimError 404.
  */
 export async function deleteGroup(tx: Transaction, directory: Directory, id: string): Promise<void> {
@@ -130,35 +144,35 @@ async function getGroupChannel(db: Connection, { teamId }: Directory, id: string
   return row;
 }
 
-/** Takes the steps in the document; those that are about members are gathered and returned. */
-async function takeAll(
+/** Applies the operations to the document; those on members are collected and returned. */
+async function applyAll(
   db: Connection,
   channelId: string | undefined,
   document: Document,
-  steps: readonly PatchOperation[],
+  operations: readonly PatchOperation[],
 ): Promise<MemberChange> {
   const change = new MemberChange();
-  for (const step of steps) {
-    if (step.target.attribute.name === "members") await change.take(db, channelId, step);
-    else take(document, step);
+  for (const operation of operations) {
+    if (operation.target.attribute.name === "members") await change.apply(db, channelId, operation);
+    else apply(document, operation);
   }
   return change;
 }
 
-function wantedOf(document: Document): Wanted {
+function desiredGroupOf(document: Document): DesiredGroup {
   const displayName = document.text("displayName");
   if (displayName === undefined)
-    throw scimError("invalidValue", "displayName takes a text, and is required.");
+    throw scimError("invalidValue", "displayName is required, and takes a string.");
   const { name } = checkName({ name: displayName, visibility: "private" });
   if (slugOf(name) === "") throw scimError("invalidValue", "displayName needs a letter or a digit.");
   return { name, externalId: document.text("externalId") ?? null };
 }
 
-/** Writes what is different, and nothing where nothing is. */
+/** Writes only what has changed. */
 async function save(
   tx: Transaction,
   channel: ChannelRow,
-  { name, externalId }: Wanted,
+  { name, externalId }: DesiredGroup,
   change: MemberChange,
 ): Promise<void> {
   if (name !== channel.name) {
@@ -171,8 +185,8 @@ async function save(
 }
 
 /**
- * Makes sure that a group can have the name. The channel of a group that was deleted gives its slug up, and is not
- * taken for the new one: its messages are not for whoever is in a group of the same name later.
+ * Makes the name available to a group. The channel of a deleted group gives up its slug but is not reused: its messages
+ * are not for the members of a later group with the same name.
  */
 async function releaseSlug(tx: Transaction, teamId: string, name: string, ownId?: string): Promise<void> {
   const holder = await selectChannelBySlug(tx, teamId, slugOf(name));
@@ -180,8 +194,8 @@ async function releaseSlug(tx: Transaction, teamId: string, name: string, ownId?
   if (holder.isManaged && holder.isArchived) {
     return await updateChannelName(tx, holder.id, holder.name, `${holder.slug}-${holder.id}`);
   }
-  const what = holder.isManaged ? "Group" : "channel that the directory does not manage";
-  throw scimError("uniqueness", `There is a ${what} of the name ${JSON.stringify(holder.name)} already.`);
+  const noun = holder.isManaged ? "Group" : "channel that the directory does not manage";
+  throw scimError("uniqueness", `There is already a ${noun} named ${JSON.stringify(holder.name)}.`);
 }
 
 async function membersOf(db: Connection, rows: readonly ChannelRow[]): Promise<Map<string, GroupMember[]>> {
@@ -190,7 +204,7 @@ async function membersOf(db: Connection, rows: readonly ChannelRow[]): Promise<M
   if (members.length > membersMax) {
     throw scimError(
       "tooMany",
-      `An answer shows ${membersMax} members: ask with excludedAttributes=members, or for fewer groups.`,
+      `A response holds at most ${membersMax} members: send excludedAttributes=members, or ask for fewer groups.`,
     );
   }
   return Map.groupBy(members, ({ channelId }) => channelId);

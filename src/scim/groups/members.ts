@@ -13,20 +13,20 @@ import { selectPeopleOf } from "../users/store.ts";
 import { selectPeopleIn } from "./store.ts";
 
 /**
- * Who is to come into a group and who is to go, gathered over the steps of a request: with it a group of any size
- * changes at the cost of the change.
+ * The members to add to a group and to remove from it, collected over the operations of a request, so that the cost
+ * depends on the size of the change and not of the group.
  */
 export class MemberChange {
-  /** Whether nobody stays who is not added. */
+  /** Whether all members who are not in `added` leave. */
   isReplaced = false;
   readonly added = new Set<string>();
   readonly removed = new Set<string>();
 
   /**
-   * Takes a step whose target is `members`.
-   * @throws ScimError `invalidPath`, `invalidFilter`, `invalidValue`; `noTarget` for somebody who is not in the group.
+   * Applies an operation on `members`.
+   * @throws ScimError `invalidPath`, `invalidFilter`, `invalidValue`; `noTarget` for a person who is not in the group.
    */
-  async take(
+  async apply(
     db: Connection,
     channelId: string | undefined,
     { op, target, value }: PatchOperation,
@@ -35,7 +35,7 @@ export class MemberChange {
     if (part || (filter && op !== "remove")) {
       throw scimError(
         "invalidPath",
-        "Members are added by members alone, and removed by members[value eq …] too.",
+        "Add members with the path members; remove them with members or members[value eq …].",
       );
     }
     if (filter) return await this.#removeSelected(db, channelId, idsOf(filter));
@@ -68,9 +68,9 @@ export class MemberChange {
 }
 
 /**
- * Lets the people come and go, with their notices and events. Whoever is deactivated is put in without them, to be
- * there when they come back. Returns whether anything changed.
- * @throws ScimError `invalidValue` for anybody who is not a person of the team.
+ * Adds and removes the members, with their notices and events. A deactivated person is added without these, to be in the
+ * group when reactivated. Returns whether anything changed.
+ * @throws ScimError `invalidValue` for an id that is not of a person in the team.
  */
 export async function changeMembers(
   tx: Transaction,
@@ -114,9 +114,9 @@ async function join(tx: Transaction, channel: ChannelRow, user: UserRow): Promis
   });
 }
 
-/** The ids that `value eq "…"`, alone or several with `or` between them, selects. */
+/** Returns the ids in `value eq "…"`, or in several of these joined by `or`. */
 function idsOf(filter: Filter): string[] {
   if (filter.op === "eq" && filter.path === "value") return [String(filter.value).toLowerCase()];
   if (filter.op === "or") return filter.filters.flatMap(idsOf);
-  throw scimError("invalidFilter", 'Members are selected by value eq "…", with or in between.');
+  throw scimError("invalidFilter", 'Select members by value eq "…", joined by or.');
 }

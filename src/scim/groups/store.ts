@@ -6,7 +6,7 @@ import type { UserRow } from "../../users/store.ts";
 import type { Query } from "../protocol/query.ts";
 import { conditionOf, type Tables } from "../protocol/store.ts";
 
-/** The channels that are groups. To the letter of the indexes, which hold for no bound values. */
+/** The channels that are groups. Literally as in the partial indexes, which bound values would not match. */
 const isGroup = sql`${channels.isManaged} = 1 AND ${channels.isArchived} = 0`;
 
 const tables: Tables = {
@@ -28,36 +28,36 @@ const tables: Tables = {
 
 const memberColumns = new Map([["value", sql`${channelMembers.userId}`]]);
 
-/** A page of the team's groups, in an order that holds over all pages. */
+/** Returns a page of the team's groups, in an order that is the same for all pages. */
 export async function selectGroups(db: Connection, teamId: string, query: Query): Promise<ChannelRow[]> {
   const direction = query.isDescending ? desc : asc;
   const column = query.sortBy === undefined ? undefined : tables.columns.get(query.sortBy);
   return await db
     .select()
     .from(channels)
-    .where(wanted(teamId, query))
+    .where(matching(teamId, query))
     .orderBy(...(column ? [direction(column)] : []), direction(channels.id))
     .limit(query.count)
     .offset(query.startIndex - 1);
 }
 
-/** How many groups of the team fit the filter. */
+/** Counts the groups of the team that match the filter. */
 export async function countGroups(db: Connection, teamId: string, query: Query): Promise<number> {
   const [row] = await db
     .select({ count: sql<number>`count(*)` })
     .from(channels)
-    .where(wanted(teamId, query));
+    .where(matching(teamId, query));
   return row?.count ?? 0;
 }
 
-function wanted(teamId: string, { filter }: Query): SQL | undefined {
+function matching(teamId: string, { filter }: Query): SQL | undefined {
   return and(eq(channels.teamId, teamId), isGroup, filter && conditionOf(filter, tables));
 }
 
 /** A person in a group. */
 export type GroupMember = { channelId: string; id: string; name: string };
 
-/** The people in these channels whom the directory sees, `limit` of them at most. */
+/** Returns the people in these channels whom the directory sees, at most `limit`. */
 export async function selectGroupMembers(
   db: Connection,
   channelIds: readonly string[],
@@ -78,8 +78,8 @@ export async function selectGroupMembers(
 }
 
 /**
- * The people in the channel, or those of them who are among `ids`; the ones whom the directory deleted included, but no
- * bots, which are none of its business.
+ * Returns the people in the channel, or those with one of the `ids`. People whom the directory deleted are included;
+ * bots, which it does not manage, are not.
  */
 export async function selectPeopleIn(
   db: Connection,

@@ -1,26 +1,26 @@
-/** An attribute as RFC 7643 section 7 describes one. What is not in a definition is not stored, compared or patched. */
+/**
+ * The definition of an attribute, with the characteristics of RFC 7643, section 7, under their own names: `/Schemas`
+ * shows it as it is. An attribute without a definition is not stored, compared or patched.
+ */
 export type Attribute = {
   name: string;
   type: "string" | "boolean" | "dateTime" | "reference" | "complex";
+  multiValued: boolean;
   description: string;
-  /** Whether it is a list. */
-  multiValued?: true;
-  required?: true;
-  /** Whether two values that differ in case are different. */
-  caseExact?: true;
-  /** Whether what a directory says of it is left out: it is ours to say. */
-  isReadOnly?: true;
-  /** Whether a value of a list is taken out and put in, but never changed in this part of it. */
-  isImmutable?: true;
-  /** Whether no two resources have the same value. */
-  isUnique?: true;
-  /** The usual values. */
+  required: boolean;
+  /** Absent for the types that have no case. */
+  caseExact?: boolean;
+  /** `immutable`, of a sub-attribute: values are added to the list and removed from it, but this part never changes. */
+  mutability: "readWrite" | "readOnly" | "immutable";
+  returned: "default";
+  /** `server`: no two resources of the team have the same value. */
+  uniqueness: "none" | "server";
   canonicalValues?: readonly string[];
-  /** What an attribute of type `complex` is made of. */
+  referenceTypes?: readonly string[];
   subAttributes?: readonly Attribute[];
 };
 
-/** A type of resource, where it is found and what it has. */
+/** A resource type (RFC 7643, section 6) with the attributes of its schema. */
 export type ResourceType = {
   name: "User" | "Group";
   endpoint: "/Users" | "/Groups";
@@ -29,160 +29,147 @@ export type ResourceType = {
   attributes: readonly Attribute[];
 };
 
-/** What every resource has beside its own attributes (RFC 7643, 3.1). */
+/** An attribute with the characteristics given; the others have the defaults of RFC 7643, section 2.2. */
+function attribute(
+  name: string,
+  description: string,
+  { type = "string", ...given }: Partial<Attribute> = {},
+): Attribute {
+  return {
+    name,
+    type,
+    multiValued: false,
+    description,
+    required: false,
+    ...(type === "string" && { caseExact: false }),
+    mutability: "readWrite",
+    returned: "default",
+    uniqueness: "none",
+    ...given,
+  };
+}
+
+/** What every resource has in addition to the attributes of its schema (RFC 7643, section 3.1). */
 const common: readonly Attribute[] = [
-  {
-    name: "id",
-    type: "string",
-    description: "The id that Parley gave.",
-    caseExact: true,
-    isReadOnly: true,
-  },
-  { name: "externalId", type: "string", description: "The id that the directory gave.", caseExact: true },
-  {
-    name: "meta",
+  attribute("id", "The id that Parley assigned.", { caseExact: true, mutability: "readOnly" }),
+  attribute("externalId", "The id that the directory assigned.", { caseExact: true }),
+  attribute("meta", "Metadata of the resource.", {
     type: "complex",
-    description: "What is known of the resource itself.",
-    isReadOnly: true,
+    mutability: "readOnly",
     subAttributes: [
-      { name: "created", type: "dateTime", description: "When it was made.", isReadOnly: true },
-      { name: "lastModified", type: "dateTime", description: "When it last changed.", isReadOnly: true },
+      attribute("created", "When it was created.", { type: "dateTime", mutability: "readOnly" }),
+      attribute("lastModified", "When it last changed.", { type: "dateTime", mutability: "readOnly" }),
     ],
-  },
+  }),
 ];
 
-/** The humans of the team (RFC 7643, 4.1): as much of them as a chat has a use for. */
+/** The humans of the team (RFC 7643, section 4.1), with the attributes that a chat has a use for. */
 export const userResourceType: ResourceType = {
   name: "User",
   endpoint: "/Users",
   schema: "urn:ietf:params:scim:schemas:core:2.0:User",
-  description: "A person of the team",
+  description: "A person in the team",
   attributes: [
-    {
-      name: "userName",
-      type: "string",
-      description: "What the directory finds the person by.",
+    attribute("userName", "The name by which the directory identifies the person.", {
       required: true,
-      isUnique: true,
-    },
-    {
-      name: "name",
+      uniqueness: "server",
+    }),
+    attribute("name", "The person's name.", {
       type: "complex",
-      description: "The person's name.",
       subAttributes: [
-        { name: "formatted", type: "string", description: "The whole name." },
-        { name: "givenName", type: "string", description: "The first name." },
-        { name: "familyName", type: "string", description: "The last name." },
+        attribute("formatted", "The full name."),
+        attribute("givenName", "The first name."),
+        attribute("familyName", "The last name."),
       ],
-    },
-    { name: "displayName", type: "string", description: "The name that the team sees." },
-    {
-      name: "emails",
+    }),
+    attribute("displayName", "The name shown to the team."),
+    attribute("emails", "E-mail addresses.", {
       type: "complex",
-      description: "E-mail addresses.",
       multiValued: true,
       subAttributes: [
-        { name: "value", type: "string", description: "The address." },
-        {
-          name: "type",
-          type: "string",
-          description: "What it is for.",
-          canonicalValues: ["work", "home", "other"],
-        },
-        { name: "primary", type: "boolean", description: "Whether it is the main one." },
+        attribute("value", "The address."),
+        attribute("type", "What the address is used for.", { canonicalValues: ["work", "home", "other"] }),
+        attribute("primary", "Whether this is the primary address.", { type: "boolean" }),
       ],
-    },
-    { name: "active", type: "boolean", description: "Whether the person may use Parley." },
-    {
-      name: "roles",
+    }),
+    attribute("active", "Whether the person may use Parley.", { type: "boolean" }),
+    attribute("roles", "The person's role in the team. The directory can neither add nor remove owners.", {
       type: "complex",
-      description: "What the person may do in the team. The directory neither makes nor unmakes owners.",
       multiValued: true,
       subAttributes: [
-        { name: "value", type: "string", description: "The role.", canonicalValues: ["admin", "member"] },
-        { name: "primary", type: "boolean", description: "Whether it is the main one; there is only one." },
+        attribute("value", "The role.", { canonicalValues: ["admin", "member"] }),
+        attribute("primary", "Always true: a person has one role.", { type: "boolean" }),
       ],
-    },
+    }),
   ],
 };
 
-/** The private channels that the directory manages (RFC 7643, 4.2). */
+// Both follow from a member's `value`, yet RFC 7643, section 8.7.1, calls them immutable rather than read-only.
+const memberReference = attribute("$ref", "The URL of the person.", {
+  type: "reference",
+  caseExact: true,
+  referenceTypes: [userResourceType.name],
+  mutability: "immutable",
+});
+const memberType = attribute("type", "The resource type of the member.", {
+  canonicalValues: [userResourceType.name],
+  mutability: "immutable",
+});
+
+/** The private channels that the directory manages (RFC 7643, section 4.2). */
 export const groupResourceType: ResourceType = {
   name: "Group",
   endpoint: "/Groups",
   schema: "urn:ietf:params:scim:schemas:core:2.0:Group",
-  description: "A private channel whose people the directory decides on",
+  description: "A private channel whose members the directory manages",
   attributes: [
-    {
-      name: "displayName",
-      type: "string",
-      description: "The name of the channel.",
-      required: true,
-      isUnique: true,
-    },
-    {
-      name: "members",
+    attribute("displayName", "The name of the channel.", { required: true, uniqueness: "server" }),
+    attribute("members", "The people in the channel.", {
       type: "complex",
-      description: "The people in the channel.",
       multiValued: true,
-      // RFC 7643, 8.7.1: members are added and removed, and stay what they are in between.
       subAttributes: [
-        {
-          name: "value",
-          type: "string",
-          description: "The id of the person.",
-          caseExact: true,
-          isImmutable: true,
-        },
-        {
-          name: "$ref",
-          type: "reference",
-          description: "The address of the person.",
-          isReadOnly: true,
-          isImmutable: true,
-        },
-        { name: "display", type: "string", description: "The name of the person.", isReadOnly: true },
-        {
-          name: "type",
-          type: "string",
-          description: "What the member is.",
-          canonicalValues: ["User"],
-          isReadOnly: true,
-          isImmutable: true,
-        },
+        attribute("value", "The id of the person.", { caseExact: true, mutability: "immutable" }),
+        memberReference,
+        attribute("display", "The name of the person.", { mutability: "readOnly" }),
+        memberType,
       ],
-    },
+    }),
   ],
 };
+
+/** Whether the server ignores what a directory sends for the attribute. */
+export function isIgnored(attribute: Attribute): boolean {
+  return attribute.mutability === "readOnly" || attribute === memberReference || attribute === memberType;
+}
 
 /** An attribute, or a part of one, that a text named. `path` is its name as it is written here: `name.givenName`. */
 export type Reference = { attribute: Attribute; part?: Attribute; path: string };
 
 /**
- * The attribute that is meant by `userName`, `name.givenName` or either behind the schema's URN, in whatever case;
- * undefined for one that the kind of resource does not have.
+ * Finds the attribute that `userName` or `name.givenName` names, with or without the schema's URN in front, in any case.
+ * Returns undefined for one that the resource type does not have.
  */
-export function findAttribute(kind: ResourceType, name: string): Reference | undefined {
-  const [first = "", second, ...more] = withoutSchema(kind, name).split(".");
-  const attribute = byName([...common, ...kind.attributes], first);
+export function findAttribute(resourceType: ResourceType, name: string): Reference | undefined {
+  const [first = "", second, ...more] = withoutSchema(resourceType, name).split(".");
+  const attribute = byName([...common, ...resourceType.attributes], first);
   if (!attribute || more.length > 0) return undefined;
   if (second === undefined) return { attribute, path: attribute.name };
   const part = findPart(attribute, second);
   return part && { attribute, part, path: `${attribute.name}.${part.name}` };
 }
 
-/** The part of a complex attribute of this name, in whatever case. */
+/** Finds the sub-attribute of this name, in any case. */
 export function findPart(attribute: Attribute, name: string): Attribute | undefined {
   return byName(attribute.subAttributes ?? [], name);
 }
 
-/** The name without the schema's URN in front of it; the names of other schemas stay as they are. */
-export function withoutSchema(kind: ResourceType, name: string): string {
-  const prefix = `${kind.schema}:`;
+/** Returns the name without the schema's URN in front of it; names of other schemas stay as they are. */
+export function withoutSchema(resourceType: ResourceType, name: string): string {
+  const prefix = `${resourceType.schema}:`;
   return name.toLowerCase().startsWith(prefix.toLowerCase()) ? name.slice(prefix.length) : name;
 }
 
-// A search through the list and no look-up in an object: nothing is found under `constructor`.
+// A search of the list, not a look-up in an object: `constructor` finds nothing.
 function byName(attributes: readonly Attribute[], name: string): Attribute | undefined {
   return attributes.find((attribute) => attribute.name.toLowerCase() === name.toLowerCase());
 }

@@ -1,16 +1,16 @@
 import { isStorable, isWithin } from "../../input/text.ts";
-import { type Attribute, findPart } from "./attributes.ts";
+import { type Attribute, findPart, isIgnored } from "./attributes.ts";
 import { scimError } from "./errors.ts";
 
-/** One value of a list, its parts by their names. */
+/** One value of a multi-valued attribute: its sub-attributes by name. */
 export type Item = { [part: string]: string | boolean };
 
 const textLengthMax = 255;
 const itemsMax = 50;
 
 /**
- * What a directory has said of a resource: the values of its attributes under the names of the definitions, those of
- * parts as `name.givenName`. An empty text is no value.
+ * The attributes of a resource as a directory set them, by the names of the definitions; a sub-attribute is
+ * `name.givenName`. An empty string counts as no value.
  */
 export class Document {
   readonly #values = new Map<string, string | boolean>();
@@ -26,20 +26,20 @@ export class Document {
     return typeof value === "boolean" ? value : undefined;
   }
 
-  /** The values of the list; undefined when nothing was said of it. */
+  /** The values of a multi-valued attribute; undefined when it was never set. */
   list(name: string): readonly Item[] | undefined {
     return this.#lists.get(name);
   }
 
-  /** Sets a value that comes from our own data; null for none. */
+  /** Sets a value from our own data, without checking it; null clears it. */
   put(path: string, value: string | boolean | null): void {
     if (value === null) this.#values.delete(path);
     else this.#values.set(path, value);
   }
 
   /**
-   * Sets a list. Of several primary values the last one stays so, as RFC 7644 section 3.5.2 has it.
-   * @throws ScimError `invalidValue` for too many values.
+   * Sets a multi-valued attribute. Of several primary values only the last stays primary (RFC 7644, section 3.5.2).
+   * @throws ScimError `invalidValue` for more than 50 values.
    */
   putList(name: string, items: readonly Item[]): void {
     if (items.length > itemsMax) throw invalidValue(name, `a list of at most ${itemsMax} values`);
@@ -51,7 +51,7 @@ export class Document {
   }
 
   /**
-   * Sets what came from outside for an attribute that is no list, each part of a complex one that is given.
+   * Sets a single-valued attribute to what a directory sent; of a complex one, each sub-attribute that is given.
    * @throws ScimError `invalidValue`.
    */
   assign(path: string, attribute: Attribute, value: unknown): void {
@@ -61,6 +61,7 @@ export class Document {
       this.assign(`${path}.${part.name}`, part, given);
   }
 
+  /** Clears a single-valued attribute, with its sub-attributes. */
   clear(path: string, attribute: Attribute): void {
     this.#values.delete(path);
     for (const part of attribute.subAttributes ?? []) this.#values.delete(`${path}.${part.name}`);
@@ -68,8 +69,8 @@ export class Document {
 }
 
 /**
- * The values of a list as they came from outside: one or several, each an object or, for those that are mostly their
- * `value`, a bare text. What has no `value` is left out.
+ * Returns the values that a directory sent for a multi-valued attribute: one or several, each an object or a bare string
+ * that stands for its `value`. Those without a `value` are left out.
  * @throws ScimError `invalidValue`.
  */
 export function itemsOf(list: Attribute, value: unknown): Item[] {
@@ -81,13 +82,13 @@ export function itemsOf(list: Attribute, value: unknown): Item[] {
 }
 
 /**
- * The parts of one value of a list that were given.
+ * Returns the sub-attributes that a directory sent for one value of a multi-valued attribute.
  * @throws ScimError `invalidValue`.
  */
 export function itemOf(list: Attribute, value: unknown): Item {
   const item: Item = {};
   for (const [part, given] of partsOf(list, value, list.name)) {
-    if (given !== null && given !== "" && !part.isReadOnly) {
+    if (given !== null && given !== "" && !isIgnored(part)) {
       item[part.name] = coerced(`${list.name}.${part.name}`, part, given);
     }
   }
@@ -95,13 +96,13 @@ export function itemOf(list: Attribute, value: unknown): Item {
 }
 
 /**
- * The value as one of the attribute's type; `"True"` is true.
+ * Returns the value in the attribute's type. Some directories send booleans as text: `"True"` is true.
  * @throws ScimError `invalidValue`.
  */
 export function coerced(path: string, attribute: Attribute, value: unknown): string | boolean {
   if (attribute.type !== "boolean") {
     if (typeof value === "string" && isStorable(value) && isWithin(value, textLengthMax)) return value;
-    throw invalidValue(path, `a text of at most ${textLengthMax} characters`);
+    throw invalidValue(path, `a string of at most ${textLengthMax} characters`);
   }
   const word = typeof value === "string" ? value.toLowerCase() : value;
   if (word === true || word === "true") return true;
@@ -109,7 +110,7 @@ export function coerced(path: string, attribute: Attribute, value: unknown): str
   throw invalidValue(path, "true or false");
 }
 
-/** The parts of a complex value that we know, with what was given for each. */
+/** The sub-attributes of a complex value that are defined, with what was sent for each. */
 function partsOf(attribute: Attribute, value: unknown, path: string): Array<[Attribute, unknown]> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw invalidValue(path, "an object");

@@ -1,4 +1,6 @@
-/** What a refusal is about, in the words of RFC 7644, table 9. */
+import type { ResourceType } from "./attributes.ts";
+
+/** The error types of RFC 7644, table 9. */
 export type ScimType =
   | "invalidFilter"
   | "tooMany"
@@ -9,12 +11,12 @@ export type ScimType =
   | "noTarget"
   | "invalidValue";
 
-/** A refusal that a directory can understand and act on; `status` is the HTTP status. */
+/** An error that a directory can act on; `status` is the HTTP status. */
 export class ScimError extends Error {
   override readonly name = "ScimError";
   readonly status: number;
   readonly scimType: ScimType | undefined;
-  /** Extra response headers that belong to this refusal. */
+  /** Extra headers of the error response. */
   readonly headers: Record<string, string>;
 
   constructor(status: number, detail: string, scimType?: ScimType, headers: Record<string, string> = {}) {
@@ -25,12 +27,12 @@ export class ScimError extends Error {
   }
 }
 
-/** The refusal of what a request says: 409 for a name that is taken, 400 for everything else. */
+/** Returns the error for a request with bad content: 409 for a name that is taken, 400 for everything else. */
 export function scimError(scimType: ScimType, detail: string): ScimError {
   return new ScimError(scimType === "uniqueness" ? 409 : 400, detail, scimType);
 }
 
-/** The refusal for a resource that is not there, is none of the directory's, or belongs to another team. */
-export function noResource(kind: "User" | "Group", id: string): ScimError {
-  return new ScimError(404, `There is no ${kind} ${JSON.stringify(id.slice(0, 100))}.`);
+/** Returns the 404 for a resource that does not exist, is not the directory's or belongs to another team. */
+export function noResource(name: ResourceType["name"], id: string): ScimError {
+  return new ScimError(404, `There is no ${name} ${JSON.stringify(id.slice(0, 100))}.`);
 }

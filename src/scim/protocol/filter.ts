@@ -7,38 +7,39 @@ export type Comparison = "eq" | "ne" | "co" | "sw" | "ew" | "gt" | "ge" | "lt" |
 export type Filter =
   | { op: "and" | "or"; filters: Filter[] }
   | { op: "not"; filter: Filter }
-  /** One value of a list fits the filter, whose paths are names of parts. */
+  /** At least one value of a multi-valued attribute matches; the filter's paths are names of sub-attributes. */
   | { op: "some"; attribute: Attribute; filter: Filter }
   | { op: "pr"; path: string }
   /** A dateTime is compared as milliseconds since 1970. */
   | { op: Comparison; path: string; attribute: Attribute; value: string | number | boolean };
 
-/** Longer than what any directory sends, and short enough for SQLite's limit on nested expressions. */
+/** Longer than any directory sends, and short enough for SQLite's limit on nested expressions. */
 const lengthMax = 4_000;
 const depthMax = 20;
 
 const comparisons: readonly string[] = ["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"];
 const orders: readonly string[] = ["gt", "ge", "lt", "le"];
 
-// A bracket, a text in quotes, or a run of anything else.
+// A bracket, a quoted string, or a run of anything else.
 const token = /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|([^\s()[\]"]+))/y;
 
 type Token = { text: string; isQuoted: boolean };
 
-/** What the names in a filter are looked up in: the kind of resource, or the list whose brackets are open. */
-type Scope = { kind: ResourceType } | { list: Attribute };
+/** Where a filter's names are looked up: the resource type, or the list whose brackets are open. */
+type Scope = { resourceType: ResourceType } | { list: Attribute };
 
 /**
- * Reads a filter for resources of the kind, in time linear in its length. A value without its quotes is taken as a
- * text where one is due, as some directories send it.
- * @throws ScimError `invalidFilter` for what is not a filter, and for any attribute that the kind does not have.
+ * Parses a filter for a resource type, in time linear in its length. Some directories leave out the quotes: such a value
+ * counts as a string where the attribute is one.
+ * @throws ScimError `invalidFilter` for a syntax error or an attribute that the resource type does not have, and for a
+ *   filter longer than 4,000 characters or deeper than 20 levels.
  */
-export function parseFilter(kind: ResourceType, text: string): Filter {
-  return new Parser(text).parse({ kind });
+export function parseFilter(resourceType: ResourceType, text: string): Filter {
+  return new Parser(text).parse({ resourceType });
 }
 
 /**
- * Reads what stands in the brackets behind a list, as in `emails[type eq "work"]`.
+ * Parses the filter in the brackets after a list, as in `emails[type eq "work"]`.
  * @throws ScimError `invalidFilter`.
  */
 export function parseSelection(list: Attribute, text: string): Filter {
@@ -95,12 +96,12 @@ class Parser {
     const found = lookUp(scope, name.text);
     const leaf = found.part ?? found.attribute;
     if (!found.attribute.multiValued) return this.#comparison(found.path, leaf);
-    // A list is compared by its values: `members eq "…"` is `members[value eq "…"]`.
+    // A comparison of a list compares its values: `members eq "…"` is `members[value eq "…"]`.
     const part = found.part ?? findPart(found.attribute, "value") ?? leaf;
     return { op: "some", attribute: found.attribute, filter: this.#comparison(part.name, part) };
   }
 
-  /** `emails[type eq "work"]`, and `emails[type eq "work"].value co "@example.com"` of one and the same value. */
+  /** `emails[type eq "work"]`, and `emails[type eq "work"].value co "@example.com"` where one value matches both. */
   #selection(scope: Scope, name: string): Filter {
     const { attribute, part } = lookUp(scope, name);
     if (!attribute.multiValued || part) throw invalidFilter(`${attribute.name} is not a list`);
@@ -121,7 +122,8 @@ class Parser {
     if (operator.isQuoted) throw unexpected(operator);
     if (op === "pr") return presence(path, attribute);
     if (!isComparison(op)) throw invalidFilter(`there is no operator ${shown(operator.text)}`);
-    if (attribute.type === "complex") throw invalidFilter(`${path} has parts; compare one of them`);
+    if (attribute.type === "complex")
+      throw invalidFilter(`${path} is complex; compare one of its sub-attributes`);
     const given = this.#take();
     if (!given.isQuoted && given.text.toLowerCase() === "null") return comparisonWithNothing(op, path);
     return { op, path, attribute, value: valueOf(given, op, path, attribute) };
@@ -133,7 +135,7 @@ class Parser {
 
   #take(): Token {
     const found = this.#peek();
-    if (!found) throw invalidFilter("it breaks off");
+    if (!found) throw invalidFilter("unexpected end of filter");
     this.#next++;
     return found;
   }
@@ -161,7 +163,7 @@ function tokensOf(text: string): Token[] {
     if (quoted !== undefined) tokens.push({ text: unquoted(quoted), isQuoted: true });
     else if (bracket !== undefined || word !== undefined)
       tokens.push({ text: bracket ?? word ?? "", isQuoted: false });
-    else throw invalidFilter("a quotation mark is never closed");
+    else throw invalidFilter("unterminated string");
   }
   return tokens;
 }
@@ -175,10 +177,10 @@ function unquoted(quoted: string): string {
 }
 
 function lookUp(scope: Scope, name: string): { attribute: Attribute; part?: Attribute; path: string } {
-  if ("kind" in scope) {
-    const found = findAttribute(scope.kind, name);
+  if ("resourceType" in scope) {
+    const found = findAttribute(scope.resourceType, name);
     if (found) return found;
-    throw invalidFilter(`a ${scope.kind.name} has no attribute ${shown(name)}`);
+    throw invalidFilter(`a ${scope.resourceType.name} has no attribute ${shown(name)}`);
   }
   const attribute = findPart(scope.list, name);
   if (attribute) return { attribute, path: attribute.name };
@@ -196,7 +198,7 @@ function presence(path: string, attribute: Attribute): Filter {
 function comparisonWithNothing(op: Comparison, path: string): Filter {
   if (op === "ne") return { op: "pr", path };
   if (op === "eq") return { op: "not", filter: { op: "pr", path } };
-  throw invalidFilter("null can only be equal or not equal");
+  throw invalidFilter("null takes eq or ne only");
 }
 
 function valueOf({ text, isQuoted }: Token, op: Comparison, path: string, { type }: Attribute) {
@@ -204,14 +206,14 @@ function valueOf({ text, isQuoted }: Token, op: Comparison, path: string, { type
   if (type === "boolean") {
     const word = text.toLowerCase();
     if ((op !== "eq" && op !== "ne") || (word !== "true" && word !== "false")) {
-      throw invalidFilter(`${path} is true or false`);
+      throw invalidFilter(`${path} is a boolean: it takes eq or ne with true or false`);
     }
     return word === "true";
   }
   if (type !== "dateTime") return text;
   const time = Date.parse(text);
   if (Number.isNaN(time) || !(op === "eq" || op === "ne" || orders.includes(op))) {
-    throw invalidFilter(`${path} is a time, and is earlier, later or the same`);
+    throw invalidFilter(`${path} is a dateTime: it takes eq, ne, gt, ge, lt or le with a time`);
   }
   return time;
 }
@@ -226,7 +228,7 @@ function isComparison(word: string): word is Comparison {
 }
 
 function unexpected({ text }: Token) {
-  return invalidFilter(`${shown(text)} does not belong there`);
+  return invalidFilter(`unexpected ${shown(text)}`);
 }
 
 function invalidFilter(why: string) {

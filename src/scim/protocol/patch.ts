@@ -1,22 +1,22 @@
-import type { Attribute, ResourceType } from "./attributes.ts";
+import { type Attribute, isIgnored, type ResourceType } from "./attributes.ts";
 import { coerced, type Document, type Item, itemOf, itemsOf } from "./document.ts";
 import { scimError } from "./errors.ts";
 import type { Filter } from "./filter.ts";
 import { parsePath, type Target } from "./path.ts";
 import { fits } from "./selection.ts";
 
-/** How many operations one PATCH may have. */
+/** The maximum number of operations in one PATCH. */
 export const operationsMax = 1_000;
 
-/** One change of one target. */
+/** One change to one target. A PATCH entry without a path becomes one operation for each attribute of its value. */
 export type PatchOperation = { op: "add" | "replace" | "remove"; target: Target; value: unknown };
 
 /**
- * The steps that the body of a PATCH asks for (RFC 7644, 3.5.2), in its order. What is said of attributes that we do
- * not have is left out, and so is what a value without a path says of those that do not change.
+ * Returns the operations in the body of a PATCH, in its order (RFC 7644, section 3.5.2). Attributes that the resource
+ * type does not have are ignored; so are read-only ones in a value without a path.
  * @throws ScimError `invalidSyntax`, `invalidPath`, `invalidFilter`, `mutability`, `noTarget`, `tooMany`.
  */
-export function stepsOf(kind: ResourceType, body: object): PatchOperation[] {
+export function operationsOf(resourceType: ResourceType, body: object): PatchOperation[] {
   const operations = field(body, "operations");
   if (!Array.isArray(operations) || operations.length === 0) {
     throw scimError("invalidSyntax", "Operations takes a list of at least one operation.");
@@ -24,24 +24,28 @@ export function stepsOf(kind: ResourceType, body: object): PatchOperation[] {
   if (operations.length > operationsMax) {
     throw scimError("tooMany", `A PATCH has at most ${operationsMax} operations.`);
   }
-  return operations.flatMap((operation: unknown) => stepsOfOperation(kind, operation));
+  return operations.flatMap((entry: unknown) => operationsOfEntry(resourceType, entry));
 }
 
 /**
- * The steps that make a resource, or a part of it, into what an object says: one for each of its attributes.
- * @throws ScimError as `stepsOf`.
+ * Returns the operations that set a resource's attributes to the values of an object, one for each attribute.
+ * @throws ScimError as `operationsOf`.
  */
-export function stepsOfObject(kind: ResourceType, op: "add" | "replace", value: object): PatchOperation[] {
+export function operationsOfObject(
+  resourceType: ResourceType,
+  op: "add" | "replace",
+  value: object,
+): PatchOperation[] {
   return Object.entries(value).flatMap(([key, given]): PatchOperation[] => {
-    const target = parsePath(kind, key);
-    return target && !target.attribute.isReadOnly ? [{ op, target, value: given }] : [];
+    const target = parsePath(resourceType, key);
+    return target && !isIgnored(target.attribute) ? [{ op, target, value: given }] : [];
   });
 }
 
-function stepsOfOperation(kind: ResourceType, operation: unknown): PatchOperation[] {
-  if (!isObject(operation))
+function operationsOfEntry(resourceType: ResourceType, entry: unknown): PatchOperation[] {
+  if (!isObject(entry))
     throw scimError("invalidSyntax", "An operation is an object with op, path and value.");
-  const [op, path, value] = [field(operation, "op"), field(operation, "path"), field(operation, "value")];
+  const [op, path, value] = [field(entry, "op"), field(entry, "path"), field(entry, "value")];
   const verb = typeof op === "string" ? op.toLowerCase() : op;
   if (verb !== "add" && verb !== "replace" && verb !== "remove") {
     throw scimError("invalidSyntax", "op takes add, replace or remove.");
@@ -49,22 +53,22 @@ function stepsOfOperation(kind: ResourceType, operation: unknown): PatchOperatio
   if (path === undefined || path === null || path === "") {
     if (verb === "remove") throw scimError("noTarget", "A remove needs a path.");
     if (!isObject(value)) throw scimError("invalidValue", "Without a path, value takes an object.");
-    return stepsOfObject(kind, verb, value);
+    return operationsOfObject(resourceType, verb, value);
   }
-  if (typeof path !== "string") throw scimError("invalidPath", "path takes a text.");
-  const target = parsePath(kind, path);
+  if (typeof path !== "string") throw scimError("invalidPath", "path takes a string.");
+  const target = parsePath(resourceType, path);
   if (!target) return [];
-  if (target.attribute.isReadOnly || target.part?.isReadOnly || target.part?.isImmutable) {
+  if ([target.attribute, target.part].some((each) => each && each.mutability !== "readWrite")) {
     throw scimError("mutability", `${target.attribute.name} cannot be changed.`);
   }
   return [{ op: verb, target, value }];
 }
 
 /**
- * Takes a step in the document.
- * @throws ScimError `invalidValue`; `noTarget` when nothing is selected and nothing can be made of the selection.
+ * Applies the operation to the document.
+ * @throws ScimError `invalidValue`; `noTarget` when the filter selects no value and does not describe one to add.
  */
-export function take(document: Document, { op, target, value }: PatchOperation): void {
+export function apply(document: Document, { op, target, value }: PatchOperation): void {
   const { attribute, part } = target;
   if (attribute.multiValued)
     return document.putList(attribute.name, changed(document, { op, target, value }));
@@ -73,18 +77,18 @@ export function take(document: Document, { op, target, value }: PatchOperation):
   else document.assign(path, part ?? attribute, value);
 }
 
-/** The list of the target as it is after the step. A value that is left without its `value` is gone. */
-function changed(document: Document, step: PatchOperation): readonly Item[] {
-  const items = document.list(step.target.attribute.name) ?? [];
-  const { filter } = step.target;
-  const after = filter ? withSelected(items, filter, step) : withAll(items, step);
+/** The target's list after the operation. An item that is left without a `value` is removed. */
+function changed(document: Document, operation: PatchOperation): readonly Item[] {
+  const items = document.list(operation.target.attribute.name) ?? [];
+  const { filter } = operation.target;
+  const after = filter ? withSelected(items, filter, operation) : withAll(items, operation);
   return after.filter((item) => item.value !== undefined);
 }
 
 function withAll(items: readonly Item[], { op, target, value }: PatchOperation): readonly Item[] {
   const { attribute, part } = target;
   if (part) return items.map((item) => withPart(item, attribute, part, op === "remove" ? null : value));
-  // Entra ID removes values of a list by naming them in the value.
+  // Entra ID removes items of a list by sending them as the value.
   if (op === "remove" && (value === undefined || value === null)) return [];
   const given = itemsOf(attribute, value);
   if (op === "replace") return given;
@@ -105,7 +109,7 @@ function withSelected(
   if (!items.some((item) => fits(filter, item))) {
     const described = op === "remove" ? undefined : describedBy(filter);
     if (!described) throw scimError("noTarget", `No value of ${attribute.name} is selected.`);
-    // Entra ID gives the first address to a person by `add` at `emails[type eq "work"].value`.
+    // Entra ID adds a person's first address by `add` at `emails[type eq "work"].value`.
     return [...items, change(described)];
   }
   if (op === "remove" && !part) return items.filter((item) => !fits(filter, item));
@@ -120,7 +124,7 @@ function withPart(item: Item, list: Attribute, part: Attribute, value: unknown):
   return { ...others, [part.name]: coerced(`${list.name}.${part.name}`, part, value) };
 }
 
-/** The value that a selection of equal parts describes; undefined for one that leaves it open. */
+/** The item that a filter of `eq` and `and` describes; undefined for any other filter. */
 function describedBy(filter: Filter): Item | undefined {
   if (filter.op === "eq")
     return typeof filter.value === "number" ? undefined : { [filter.path]: filter.value };
@@ -129,7 +133,7 @@ function describedBy(filter: Filter): Item | undefined {
   return parts.every((part) => part !== undefined) ? Object.assign({}, ...parts) : undefined;
 }
 
-/** The value of an object under this name, in whatever case. */
+/** The object's value under this name, in any case. */
 function field(object: object, name: string): unknown {
   return Object.entries(object).find(([key]) => key.toLowerCase() === name)?.[1];
 }

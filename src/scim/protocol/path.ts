@@ -2,24 +2,24 @@ import { type Attribute, findAttribute, findPart, type ResourceType, withoutSche
 import { scimError } from "./errors.ts";
 import { type Filter, parseSelection } from "./filter.ts";
 
-/** What an operation of a PATCH is about: an attribute, a part of it, or some values of a list. */
+/** The target of a PATCH operation: an attribute, a sub-attribute, or some values of a list. */
 export type Target = {
   attribute: Attribute;
   part?: Attribute;
-  /** Which values of the list are meant. */
+  /** Selects values of the list. */
   filter?: Filter;
 };
 
-// No attribute is called so, and code that takes names from outside for keys of objects would reach into every object.
+// No attribute has these names, and used as keys of an object they would reach the prototype of all objects.
 const neverNames = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
- * The target of `displayName`, `name.givenName`, `emails[type eq "work"].value`, with or without the schema's URN in
- * front. Undefined for an attribute or a part that we do not have, which directories send a lot of.
- * @throws ScimError `invalidPath` for what is not a path, `invalidFilter` for what stands in its brackets.
+ * Parses a path such as `displayName`, `name.givenName` or `emails[type eq "work"].value`, with or without the schema's
+ * URN in front. Returns undefined for attributes and sub-attributes without a definition: directories send many.
+ * @throws ScimError `invalidPath` for a syntax error, `invalidFilter` for one in the brackets.
  */
-export function parsePath(kind: ResourceType, path: string): Target | undefined {
-  const text = withoutSchema(kind, path);
+export function parsePath(resourceType: ResourceType, path: string): Target | undefined {
+  const text = withoutSchema(resourceType, path);
   const open = text.indexOf("[");
   const close = text.lastIndexOf("]");
   const name = open < 0 ? text : text.slice(0, open);
@@ -29,7 +29,7 @@ export function parsePath(kind: ResourceType, path: string): Target | undefined 
   if ([...name.split("."), behind.slice(1)].some((part) => neverNames.has(part))) throw invalidPath(path);
   if (!isForeign && !/^[\w$-]+(\.[\w$-]+)?$/.test(name)) throw invalidPath(path);
 
-  const found = isForeign ? undefined : findAttribute(kind, name);
+  const found = isForeign ? undefined : findAttribute(resourceType, name);
   if (!found) return undefined;
   const { attribute } = found;
   if (open < 0) return found.part ? { attribute, part: found.part } : { attribute };
@@ -41,5 +41,5 @@ export function parsePath(kind: ResourceType, path: string): Target | undefined 
 }
 
 function invalidPath(path: string) {
-  return scimError("invalidPath", `${JSON.stringify(path.slice(0, 100))} is not the path of an attribute.`);
+  return scimError("invalidPath", `${JSON.stringify(path.slice(0, 100))} is not an attribute path.`);
 }

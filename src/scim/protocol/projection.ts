@@ -2,26 +2,26 @@ import { type ResourceType, withoutSchema } from "./attributes.ts";
 import { scimError } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** Which attributes of a resource are wanted (RFC 7644, 3.9): names in lower case, parts as `name.givenname`. */
+/** The attributes that the response holds (RFC 7644, section 3.9): names in lower case, as `name.givenname`. */
 export type Projection = { only: ReadonlySet<string> | undefined; not: ReadonlySet<string> };
 
 /** A resource as JSON. */
 export type Resource = { schemas: string[]; id: string; [attribute: string]: unknown };
 
-/** These are in every answer. */
+/** These are in every response. */
 const always = new Set(["schemas", "id"]);
 
 /**
- * Reads `attributes` and `excludedAttributes`: names with commas between them, or a list of names.
+ * Reads `attributes` and `excludedAttributes`: comma-separated names, or a list of names.
  * @throws ScimError `invalidValue` for anything else.
  */
-export function projectionOf(kind: ResourceType, parameters: Parameters): Projection {
-  const only = namesOf(kind, "attributes", parameters("attributes"));
-  const not = namesOf(kind, "excludedAttributes", parameters("excludedAttributes"));
+export function projectionOf(resourceType: ResourceType, parameters: Parameters): Projection {
+  const only = namesOf(resourceType, "attributes", parameters("attributes"));
+  const not = namesOf(resourceType, "excludedAttributes", parameters("excludedAttributes"));
   return { only: only.size === 0 ? undefined : only, not };
 }
 
-/** Whether the attribute, or a part of it, is wanted: what is not need not be looked up. */
+/** Whether the response holds the attribute or a part of it; if not, it need not be queried. */
 export function isWanted({ only, not }: Projection, attribute: string): boolean {
   const name = attribute.toLowerCase();
   if (always.has(name)) return true;
@@ -29,7 +29,7 @@ export function isWanted({ only, not }: Projection, attribute: string): boolean 
   return only === undefined || only.has(name) || [...only].some((each) => each.startsWith(`${name}.`));
 }
 
-/** The resource with what is wanted of it. */
+/** Returns the resource with the attributes of the projection. */
 export function project(resource: Resource, projection: Projection): Resource {
   const { only, not } = projection;
   if (only === undefined && not.size === 0) return resource;
@@ -49,7 +49,7 @@ export function project(resource: Resource, projection: Projection): Resource {
   return Object.fromEntries(wanted.map(([name, value]) => [name, parts(name, value)])) as Resource;
 }
 
-function namesOf(kind: ResourceType, parameter: string, value: unknown): Set<string> {
+function namesOf(resourceType: ResourceType, parameter: string, value: unknown): Set<string> {
   if (value === undefined || value === null) return new Set();
   const names: unknown[] = Array.isArray(value)
     ? value
@@ -58,9 +58,8 @@ function namesOf(kind: ResourceType, parameter: string, value: unknown): Set<str
       : [value];
   return new Set(
     names.flatMap((name) => {
-      if (typeof name !== "string")
-        throw scimError("invalidValue", `${parameter} takes names of attributes.`);
-      const plain = withoutSchema(kind, name.trim()).toLowerCase();
+      if (typeof name !== "string") throw scimError("invalidValue", `${parameter} takes attribute names.`);
+      const plain = withoutSchema(resourceType, name.trim()).toLowerCase();
       return plain === "" ? [] : [plain];
     }),
   );

@@ -5,12 +5,12 @@ import type { Parameters } from "./parameters.ts";
 import { type Projection, projectionOf } from "./projection.ts";
 import { findAttribute } from "./attributes.ts";
 
-/** How many resources one answer lists at most; `count` asks for fewer. */
+/** The maximum number of resources in one response; `count` asks for fewer. */
 export const pageSizeMax = 1_000;
 
 const pageSize = 100;
 
-/** Which resources are wanted, in which order, and how many of them (RFC 7644, 3.4.2). */
+/** The query for a list of resources: filter, order and page (RFC 7644, section 3.4.2). */
 export type Query = {
   filter: Filter | undefined;
   /** From 1 on. */
@@ -23,29 +23,29 @@ export type Query = {
 };
 
 /**
- * Reads the parameters of a list. A `startIndex` below 1 is 1, a `count` below 0 is 0, and one that is too large is the
- * largest.
- * @throws ScimError `invalidFilter`; `invalidValue` for a number that is none or an attribute that is not there.
+ * Reads the query parameters. A `startIndex` below 1 counts as 1; `count` is 100 by default, at least 0 and at most
+ * 1,000, and other numbers count as the nearest.
+ * @throws ScimError `invalidFilter`; `invalidValue` for a malformed number or an unknown attribute in `sortBy`.
  */
-export function queryOf(kind: ResourceType, parameters: Parameters): Query {
+export function queryOf(resourceType: ResourceType, parameters: Parameters): Query {
   const filter = textOf(parameters, "filter");
   const sortBy = textOf(parameters, "sortBy");
   return {
-    filter: filter === undefined ? undefined : parseFilter(kind, filter),
+    filter: filter === undefined ? undefined : parseFilter(resourceType, filter),
     startIndex: Math.max(1, wholeNumberOf(parameters, "startIndex") ?? 1),
     count: Math.min(Math.max(0, wholeNumberOf(parameters, "count") ?? pageSize), pageSizeMax),
-    sortBy: sortBy === undefined ? undefined : sortPath(kind, sortBy),
+    sortBy: sortBy === undefined ? undefined : sortPath(resourceType, sortBy),
     isDescending: textOf(parameters, "sortOrder")?.toLowerCase() === "descending",
-    projection: projectionOf(kind, parameters),
+    projection: projectionOf(resourceType, parameters),
   };
 }
 
-function sortPath(kind: ResourceType, name: string): string {
-  const found = findAttribute(kind, name);
+function sortPath(resourceType: ResourceType, name: string): string {
+  const found = findAttribute(resourceType, name);
   if (found) return found.path;
   throw scimError(
     "invalidValue",
-    `A ${kind.name} has no attribute ${JSON.stringify(name.slice(0, 100))} to sort by.`,
+    `A ${resourceType.name} has no attribute ${JSON.stringify(name.slice(0, 100))} to sort by.`,
   );
 }
 
@@ -53,7 +53,7 @@ function textOf(parameters: Parameters, name: string): string | undefined {
   const value = parameters(name);
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value === "string") return value;
-  throw scimError(name === "filter" ? "invalidFilter" : "invalidValue", `${name} takes a text.`);
+  throw scimError(name === "filter" ? "invalidFilter" : "invalidValue", `${name} takes a string.`);
 }
 
 function wholeNumberOf(parameters: Parameters, name: string): number | undefined {
@@ -61,5 +61,5 @@ function wholeNumberOf(parameters: Parameters, name: string): number | undefined
   if (value === undefined || value === null || value === "") return undefined;
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text === "string" && /^-?\d{1,15}$/.test(text)) return Number(text);
-  throw scimError("invalidValue", `${name} takes a whole number.`);
+  throw scimError("invalidValue", `${name} takes an integer.`);
 }

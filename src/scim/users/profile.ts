@@ -6,7 +6,7 @@ import { Document } from "../protocol/document.ts";
 import { scimError } from "../protocol/errors.ts";
 import { placeholderEmail } from "./resource.ts";
 
-/** What a directory wants a person to be. What it does not say of `active` and `role` stays as it is. */
+/** A person as the directory wants it. `active` and `role` stay as they are when undefined. */
 export type DesiredUser = {
   fields: Profile & { userName: string } & Pick<UserRow, "name" | "email">;
   emails: Email[];
@@ -15,14 +15,14 @@ export type DesiredUser = {
 };
 
 /**
- * What the document says of a person; `id` is that of one who is there already.
- * @throws ScimError `invalidValue` without a usable `userName`; DomainError `invalid` for a name that is none.
+ * Reads the person from the document; `id` is set for one who exists.
+ * @throws ScimError `invalidValue` without a usable `userName`; DomainError `invalid` for an invalid name.
  */
-export function wantedOf(document: Document, id?: string): DesiredUser {
+export function desiredUserOf(document: Document, id?: string): DesiredUser {
   const text = (path: string) => document.text(path) ?? null;
   const userName = text("userName");
   if (userName === null || trim(userName) === "" || !isNameable(userName)) {
-    throw scimError("invalidValue", "userName takes a text without control characters, and is required.");
+    throw scimError("invalidValue", "userName is required, and takes a string without control characters.");
   }
   const given = {
     userName,
@@ -48,7 +48,7 @@ export function wantedOf(document: Document, id?: string): DesiredUser {
   };
 }
 
-/** The document that a directory would have written to make the person what it is. */
+/** Returns the document that describes the person as stored, for a PATCH to change. */
 export function documentOf(row: UserRow, emails: readonly Email[]): Document {
   const document = new Document();
   document.put("userName", row.userName);
@@ -70,7 +70,7 @@ export function documentOf(row: UserRow, emails: readonly Email[]): Document {
   return document;
 }
 
-/** What the team calls the person: the first of these names that there is. */
+/** The name shown to the team: the first of these that is not empty. */
 function nameOf({ displayName, formattedName, givenName, familyName, userName }: Profile): string {
   const parts = [givenName, familyName].filter((part) => part !== null).join(" ");
   const name = [displayName, formattedName, parts, userName].find(
@@ -79,7 +79,7 @@ function nameOf({ displayName, formattedName, givenName, familyName, userName }:
   return checkName(name);
 }
 
-/** Admin, where a role is called so; every other list of roles, an empty one too, makes a member. */
+/** The highest role in the list; any other list, an empty one included, makes a member. */
 function roleOf(document: Document): DesiredUser["role"] {
   const roles = document.list("roles")?.map(({ value }) => String(value).toLowerCase());
   if (roles === undefined) return undefined;

@@ -6,7 +6,7 @@ import type { Email, UserRow } from "../../users/store.ts";
 import type { Query } from "../protocol/query.ts";
 import { conditionOf, type Tables } from "../protocol/store.ts";
 
-/** Whom the directory sees. To the letter of the indexes, which hold for no bound values. */
+/** The people whom the directory sees. Literally as in the partial indexes, which bound values would not match. */
 const isOfDirectory = sql`${users.type} = 'human' AND ${users.removedAt} IS NULL`;
 
 const tables: Tables = {
@@ -43,35 +43,35 @@ const roleColumns = new Map([
   ["primary", sql`1`],
 ]);
 
-/** What can be sorted by: of addresses, the main one. */
+/** The columns to sort by; e-mail addresses sort by the primary one. */
 const sortColumns: Tables["columns"] = new Map([
   ...tables.columns,
   ...["emails", "emails.value"].map((path) => [path, sql`${users.email} COLLATE NOCASE`] as const),
 ]);
 
-/** A page of the team's people, in an order that holds over all pages. */
+/** Returns a page of the team's people, in an order that is the same for all pages. */
 export async function selectPeople(db: Connection, teamId: string, query: Query): Promise<UserRow[]> {
   const direction = query.isDescending ? desc : asc;
   const column = query.sortBy === undefined ? undefined : sortColumns.get(query.sortBy);
   return await db
     .select()
     .from(users)
-    .where(wanted(teamId, query))
+    .where(matching(teamId, query))
     .orderBy(...(column ? [direction(column)] : []), direction(users.id))
     .limit(query.count)
     .offset(query.startIndex - 1);
 }
 
-/** How many people of the team fit the filter. */
+/** Counts the people of the team who match the filter. */
 export async function countPeople(db: Connection, teamId: string, query: Query): Promise<number> {
   const [row] = await db
     .select({ count: sql<number>`count(*)` })
     .from(users)
-    .where(wanted(teamId, query));
+    .where(matching(teamId, query));
   return row?.count ?? 0;
 }
 
-function wanted(teamId: string, { filter }: Query): SQL | undefined {
+function matching(teamId: string, { filter }: Query): SQL | undefined {
   return and(eq(users.teamId, teamId), isOfDirectory, filter && conditionOf(filter, tables));
 }
 
@@ -90,7 +90,7 @@ export async function selectPerson(db: Connection, teamId: string, id: string): 
   return row;
 }
 
-/** The people of the team among these ids. */
+/** Returns the people of the team with these ids. */
 export async function selectPeopleOf(
   db: Connection,
   teamId: string,
@@ -102,7 +102,7 @@ export async function selectPeopleOf(
     .where(and(eq(users.teamId, teamId), inArray(users.id, [...ids]), isOfDirectory));
 }
 
-/** Whom the directory deleted under this name, the last one first. */
+/** Returns the people whom the directory deleted under this name, latest first. */
 export async function selectRemoved(db: Connection, teamId: string, userName: string): Promise<UserRow[]> {
   return await db
     .select()
@@ -118,7 +118,7 @@ export async function selectRemoved(db: Connection, teamId: string, userName: st
     .orderBy(desc(users.removedAt));
 }
 
-/** The addresses of these people, in the order in which each one has them. */
+/** Returns the e-mail addresses by user id, each person's in their stored order. */
 export async function selectEmails(
   db: Connection,
   userIds: readonly string[],

@@ -8,10 +8,10 @@ import { userResourceType } from "../protocol/attributes.ts";
 import { type Directory, scimActor } from "../protocol/directory.ts";
 import { Document } from "../protocol/document.ts";
 import { noResource, scimError } from "../protocol/errors.ts";
-import { stepsOf, stepsOfObject, take } from "../protocol/patch.ts";
+import { operationsOf, operationsOfObject, apply } from "../protocol/patch.ts";
 import type { Resource } from "../protocol/projection.ts";
 import type { Query } from "../protocol/query.ts";
-import { documentOf, type DesiredUser, wantedOf } from "./profile.ts";
+import { documentOf, type DesiredUser, desiredUserOf } from "./profile.ts";
 import { userResource } from "./resource.ts";
 import {
   countPeople,
@@ -23,7 +23,7 @@ import {
 } from "./store.ts";
 
 /**
- * The people who fit the query, and how many there are in all.
+ * Returns a page of the people who match the query, and their total number.
  * @throws ScimError `invalidFilter`.
  */
 export async function listUsers(
@@ -33,35 +33,38 @@ export async function listUsers(
 ): Promise<{ total: number; resources: Resource[] }> {
   const rows = query.count === 0 ? [] : await selectPeople(db, teamId, query);
   const before = query.startIndex - 1;
-  // A page that is not full ends the list, so a look-up of one person needs no count.
+  // A page that is not full is the last one, so looking up one person needs no count.
   const isLast = rows.length < query.count && (rows.length > 0 || before === 0);
   const total = isLast ? before + rows.length : await countPeople(db, teamId, query);
   return { total, resources: await userResources(db, rows, root) };
 }
 
-/** @throws ScimError 404. */
+/**
+ * Returns the person.
+ * @throws ScimError 404.
+ */
 export async function getUser(db: Connection, directory: Directory, id: string): Promise<Resource> {
   const row = await getPerson(db, directory, id);
   return userResource(row, await emailsOf(db, row), directory.root);
 }
 
 /**
- * Adds a person, or brings back one who was deactivated or deleted under the same `userName`, with everything that was
- * theirs. A directory that calls both by an `externalId` means the same person only if it is the same.
- * @throws ScimError `invalidValue`; `uniqueness` when somebody has the `userName`.
+ * Creates a person, or restores one who was deactivated or deleted under the same `userName`, with everything they had.
+ * When both have an `externalId`, the two must be equal to be the same person.
+ * @throws ScimError `invalidValue`; `uniqueness` when the `userName` is taken.
  */
 export async function createUser(tx: Transaction, directory: Directory, body: object): Promise<Resource> {
-  const wanted = wantedOf(documentFrom(body));
-  const former = await findFormer(tx, directory, wanted);
-  const row = former ?? (await addPerson(tx, directory, wanted));
+  const desired = desiredUserOf(documentFrom(body));
+  const former = await findFormer(tx, directory, desired);
+  const row = former ?? (await addPerson(tx, directory, desired));
   if (former)
-    await save(tx, former, await emailsOf(tx, former), { ...wanted, active: wanted.active ?? true });
-  else await setStanding(tx, row, wanted);
+    await save(tx, former, await emailsOf(tx, former), { ...desired, active: desired.active ?? true });
+  else await setAccess(tx, row, desired);
   return await getUser(tx, directory, row.id);
 }
 
 /**
- * Makes the person what the body says. What it leaves out is gone, but for `active` and `roles`, which stay.
+ * Replaces the person with the body. Attributes that it leaves out are cleared, except `active` and `roles`.
  * @throws ScimError 404, `invalidValue`, `uniqueness`; DomainError `forbidden` for the last owner.
  */
 export async function replaceUser(
@@ -71,13 +74,13 @@ export async function replaceUser(
   body: object,
 ): Promise<Resource> {
   const row = await getPerson(tx, directory, id);
-  await save(tx, row, await emailsOf(tx, row), wantedOf(documentFrom(body), row.id));
+  await save(tx, row, await emailsOf(tx, row), desiredUserOf(documentFrom(body), row.id));
   return await getUser(tx, directory, row.id);
 }
 
 /**
- * Takes all the steps of a PATCH, or none.
- * @throws ScimError 404 and as `stepsOf` and `take`; DomainError `forbidden` for the last owner.
+ * Applies all operations of a PATCH, or none.
+ * @throws ScimError 404 and as `operationsOf` and `apply`; DomainError `forbidden` for the last owner.
  */
 export async function patchUser(
   tx: Transaction,
@@ -88,13 +91,13 @@ export async function patchUser(
   const row = await getPerson(tx, directory, id);
   const emails = await emailsOf(tx, row);
   const document = documentOf(row, emails);
-  for (const step of stepsOf(userResourceType, body)) take(document, step);
-  await save(tx, row, emails, wantedOf(document, row.id));
+  for (const operation of operationsOf(userResourceType, body)) apply(document, operation);
+  await save(tx, row, emails, desiredUserOf(document, row.id));
   return await getUser(tx, directory, row.id);
 }
 
 /**
- * Deactivates the person, whom the directory sees no more from now on; what they wrote stays.
+ * Deactivates the person and hides them from the directory; their messages stay.
  * @throws ScimError 404; DomainError `forbidden` for the last owner.
  */
 export async function deleteUser(tx: Transaction, directory: Directory, id: string): Promise<void> {
@@ -112,7 +115,7 @@ async function getPerson(db: Connection, { teamId }: Directory, id: string): Pro
 
 function documentFrom(body: object): Document {
   const document = new Document();
-  for (const step of stepsOfObject(userResourceType, "replace", body)) take(document, step);
+  for (const operation of operationsOfObject(userResourceType, "replace", body)) apply(document, operation);
   return document;
 }
 
@@ -140,34 +143,34 @@ async function addPerson(
   return row;
 }
 
-/** Writes what is different, and nothing where nothing is. */
+/** Writes only what has changed. */
 async function save(
   tx: Transaction,
   row: UserRow,
   emails: readonly Email[],
-  wanted: DesiredUser,
+  desired: DesiredUser,
 ): Promise<void> {
-  const { fields } = wanted;
+  const { fields } = desired;
   const holder = await selectUserByUserName(tx, row.teamId, fields.userName);
   if (holder && holder.id !== row.id) throw userNameTaken(fields.userName);
 
-  const isSame = Bun.deepEquals(emails, wanted.emails);
+  const isSame = Bun.deepEquals(emails, desired.emails);
   const changed = Object.entries(fields)
     .filter(([name, value]) => row[name as keyof typeof fields] !== value)
     .map(([name]) => name)
     .concat(isSame ? [] : ["emails"]);
   if (changed.length > 0 || row.removedAt !== null) {
     await updatePerson(tx, row.id, { ...fields, removedAt: null, updatedAt: Date.now() });
-    if (!isSame) await replaceEmails(tx, row.id, wanted.emails);
+    if (!isSame) await replaceEmails(tx, row.id, desired.emails);
     await recordUser(tx, row, "user.updated", { changed });
   }
-  await setStanding(tx, { ...row, ...fields }, wanted);
+  await setAccess(tx, { ...row, ...fields }, desired);
 }
 
-/** Sets whether the person may use Parley, and as what. Owners stay owners, and are made by hand alone. */
-async function setStanding(tx: Transaction, person: UserRow, { active, role }: DesiredUser): Promise<void> {
+/** Sets whether the person is active, and their role. Owners stay owners; only the command line makes them. */
+async function setAccess(tx: Transaction, person: UserRow, { active, role }: DesiredUser): Promise<void> {
   if (role === "owner" && person.role !== "owner") {
-    throw scimError("invalidValue", "The directory makes no owners: roles takes admin or member.");
+    throw scimError("invalidValue", "A directory cannot make owners: roles takes admin or member.");
   }
   if (role && person.role !== "owner" && person.role !== role) await setRole(tx, person, role, scimActor);
   if (active === false) await deactivate(tx, person, scimActor);
