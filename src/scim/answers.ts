@@ -6,10 +6,10 @@ import { ScimError, type ScimType } from "./protocol/errors.ts";
 const errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error";
 const listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 
-/** Without the `charset` that some directories stumble over. */
+/** Without `charset`, which some directories fail on. */
 const mediaType = "application/scim+json";
 
-/** An answer in the media type of SCIM. */
+/** Returns a response with SCIM's media type. */
 export function scimResponse(status: number, body: object, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
@@ -18,14 +18,14 @@ export function scimResponse(status: number, body: object, headers: Record<strin
 }
 
 /**
- * 204. Without a body it needs no media type, but scim-sdk's client takes an answer to a PATCH without one for a failure
- * (1.30.0).
+ * Returns a 204. It has no body to give a media type for, but the client of scim-sdk (1.30.0) takes a response to PATCH
+ * without one for a failure.
  */
 export function emptyResponse(): Response {
   return new Response(null, { status: 204, headers: { "content-type": mediaType } });
 }
 
-/** A page of resources (RFC 7644, 3.4.2): `itemsPerPage` is how many there are in it. */
+/** Returns a page of resources (RFC 7644, section 3.4.2); `itemsPerPage` is the number of resources on it. */
 export function listResponse(resources: readonly object[], total: number, startIndex: number): Response {
   return scimResponse(200, {
     schemas: [listSchema],
@@ -36,7 +36,7 @@ export function listResponse(resources: readonly object[], total: number, startI
   });
 }
 
-/** A refusal in the form of RFC 7644, 3.12. */
+/** Returns an error response in the form of RFC 7644, section 3.12. */
 export function errorResponse(
   status: number,
   detail: string,
@@ -46,7 +46,7 @@ export function errorResponse(
   return scimResponse(status, body, headers);
 }
 
-/** The answer to whatever was thrown. Undefined for a fault of ours, of which an answer says nothing. */
+/** Returns the response to an error; undefined for an internal error, of which a response reveals nothing. */
 export function errorResponseOf(error: unknown): Response | undefined {
   if (error instanceof ScimError) return errorResponse(error.status, error.message, error);
   if (!(error instanceof DomainError)) return undefined;
@@ -56,7 +56,7 @@ export function errorResponseOf(error: unknown): Response | undefined {
   return errorResponse(statusOf[error.code], message, { headers });
 }
 
-/** The answer that covers a fault of ours up. */
+/** Returns the response to an internal error. */
 export function internalErrorResponse(): Response {
   return errorResponse(500, internalErrorMessage);
 }

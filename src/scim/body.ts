@@ -3,8 +3,8 @@ import { parseJson, UnreadableBody } from "../input/json.ts";
 import { scimError, ScimError } from "./protocol/errors.ts";
 
 /**
- * The JSON object in the request's body, whatever its `Content-Type` says: directories send several, or none.
- * @throws ScimError `invalidSyntax`; DomainError `too_large` over 1 MiB.
+ * Reads the JSON object in the request's body, under any `Content-Type`: directories send several, or none.
+ * @throws ScimError `invalidSyntax`, 415 for a compressed body; DomainError `too_large` over 1 MiB.
  */
 export async function readObject(request: Request): Promise<object> {
   const encoding = request.headers.get("content-encoding");

@@ -3,18 +3,18 @@ import { DomainError } from "../errors.ts";
 import { listTeams, type Team } from "../teams/teams.ts";
 
 /**
- * The team whose directory is connected: the one that `SCIM_TEAM` names by slug, name or id; without it the only one
- * there is. Undefined while there is none.
- * @throws DomainError `invalid` when it names none, or several could be meant.
+ * Finds the team that the directory manages: the one that `SCIM_TEAM` gives by slug, name or id, or the only team when
+ * it is empty. Returns undefined while there is no team.
+ * @throws DomainError `invalid` when it names no team or is ambiguous.
  */
 export async function findDirectoryTeam(db: Connection, name: string): Promise<Team | undefined> {
   const teams = await listTeams(db);
   const isNamed = (team: Team) => [team.slug, team.name, team.id].includes(name);
-  const meant = name === "" ? teams : teams.filter(isNamed);
-  if (meant.length === 1 || teams.length === 0) return meant[0];
+  const matching = name === "" ? teams : teams.filter(isNamed);
+  if (matching.length === 1 || teams.length === 0) return matching[0];
   const slugs = teams.map(({ slug }) => slug).join(", ");
   throw new DomainError(
     "invalid",
-    `SCIM_TEAM is ${JSON.stringify(name)}; while SCIM_TOKEN is set it takes one of the teams: ${slugs}.`,
+    `SCIM_TEAM is ${JSON.stringify(name)}; while SCIM_TOKEN is set, it must be one of the teams: ${slugs}.`,
   );
 }

@@ -4,7 +4,7 @@ import { groupResourceType, userResourceType } from "../protocol/attributes.ts";
 import type { Resource } from "../protocol/projection.ts";
 import type { GroupMember } from "./store.ts";
 
-/** The managed channel as the directory sees it, with the members where they were looked up. */
+/** Returns the managed channel as a SCIM resource, with its members unless these are undefined. */
 export function groupResource(
   row: ChannelRow,
   members: readonly GroupMember[] | undefined,

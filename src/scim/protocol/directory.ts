@@ -1,5 +1,5 @@
-/** The team whose people and channels a directory manages, and the address of its `/scim/v2`. */
+/** The team whose people and channels the directory manages, and the URL of its `/scim/v2`. */
 export type Directory = { teamId: string; root: string };
 
-/** How the audit log names the directory. */
+/** The directory's name in the audit log. */
 export const scimActor = "scim";

@@ -1,7 +1,7 @@
 import type { Item } from "./document.ts";
 import type { Comparison, Filter } from "./filter.ts";
 
-/** Whether one value of a list fits what stands in the brackets behind the list. */
+/** Whether one value of a list matches the filter in the brackets after the list. */
 export function fits(filter: Filter, item: Item): boolean {
   switch (filter.op) {
     case "and":

@@ -2,17 +2,17 @@ import { and, not, or, type SQL, sql } from "drizzle-orm";
 import { scimError } from "./errors.ts";
 import type { Comparison, Filter } from "./filter.ts";
 
-/** How a kind of resource stands in the tables. */
+/** How a resource type maps to the tables. */
 export type Tables = {
-  /** What can be compared and sorted by, under the paths of the attributes. */
+  /** The columns to compare and sort by, by attribute path. */
   columns: ReadonlyMap<string, SQL>;
-  /** For each list, the condition that one of its values fulfils what `where` says of its columns. */
+  /** For each list, the condition that one of its values meets `where`. */
   lists: ReadonlyMap<string, (where: (columns: Tables["columns"]) => SQL) => SQL>;
 };
 
 /**
- * The filter as a condition on the tables.
- * @throws ScimError `invalidFilter` for an attribute that is not kept in a column.
+ * Translates the filter into a SQL condition.
+ * @throws ScimError `invalidFilter` for an attribute without a column.
  */
 export function conditionOf(filter: Filter, tables: Tables): SQL {
   switch (filter.op) {
@@ -22,7 +22,7 @@ export function conditionOf(filter: Filter, tables: Tables): SQL {
       return join(...filter.filters.map((each) => conditionOf(each, tables))) ?? sql`false`;
     }
     case "not":
-      // A comparison with what is not there is null, and so is its contrary: the row fits neither.
+      // A comparison with NULL is NULL and so is its negation, so that the row would match neither.
       return not(sql`coalesce(${conditionOf(filter.filter, tables)}, false)`);
     case "some": {
       const { attribute, filter: each } = filter;
@@ -52,7 +52,7 @@ function comparison(
       return sql`${column} = ${value}`;
     case "ne":
       return sql`${column} IS NOT ${value}`;
-    // No LIKE: it has signs of its own in the value, and takes no account of what is case-exact.
+    // Not LIKE: it gives some characters of the value a meaning of their own, and ignores caseExact.
     case "co":
       return sql`instr(${fold(column)}, ${fold(value)}) > 0`;
     case "sw":

@@ -4,9 +4,9 @@ import { userResourceType } from "../protocol/attributes.ts";
 import type { Resource } from "../protocol/projection.ts";
 
 /**
- * The person as the directory sees one. `root` is the address of `/scim/v2`. Attributes without a value are left out,
- * but for the address: directories do not take people without one, so whoever has none is shown with one that can
- * never be delivered to (RFC 2606).
+ * Returns the person as a SCIM resource. `root` is the URL of `/scim/v2`. Attributes without a value are left out, except
+ * the e-mail address: directories do not accept people without one, so a person who has none gets a placeholder under a
+ * domain that never exists (RFC 2606).
  */
 export function userResource(row: UserRow, emails: readonly Email[], root: string): Resource {
   const name = present({
@@ -35,7 +35,7 @@ export function userResource(row: UserRow, emails: readonly Email[], root: strin
   };
 }
 
-/** The address that stands for none. */
+/** Returns the placeholder e-mail address of a person who has none. */
 export function placeholderEmail(id: string): string {
   return `${id}@parley.invalid`;
 }
