@@ -1,4 +1,4 @@
-/** Every scope that a token can be granted, in the order of the specification's part 5. */
+/** The scopes that a token can have, in the order of specification part 5. */
 export const scopes = [
   "channels:read",
   "channels:write",

@@ -34,7 +34,7 @@ const byHashStatement = prepared((db) =>
     .prepare(),
 );
 
-/** The token that is not revoked and whose user is active, with that user. Expiry is for the caller to judge. */
+/** Returns the token, with its user, if it is not revoked and the user is active. The caller checks its expiry. */
 export const selectUsableToken = cached((db, hash: string) => {
   const row = byHashStatement(db).get({ hash });
   return row && { ...row, scopes: new Set(row.scopes.split(" ")) as ReadonlySet<string> };
@@ -61,7 +61,7 @@ export async function selectTokens(db: Connection, teamId: string) {
     .orderBy(desc(tokens.createdAt), desc(tokens.id));
 }
 
-/** Revokes one token of the team; the row as it now is, or undefined when there is no such live token. */
+/** Revokes one token of the team. Returns its new row, or undefined when the team has no such live token. */
 export async function revokeTokenRow(
   tx: Transaction,
   teamId: string,
@@ -76,7 +76,7 @@ export async function revokeTokenRow(
   return row;
 }
 
-/** Revokes every token of the user, or those of one name only; the rows as they now are. */
+/** Revokes all tokens of the user, or only those with the name. Returns their new rows. */
 export async function revokeTokenRowsOfUser(
   tx: Transaction,
   userId: string,

@@ -17,7 +17,7 @@ import {
   updateLastUsed,
 } from "./store.ts";
 
-/** A token as lists show it: never the secret itself. */
+/** A token as lists show it, without the secret. */
 export type Token = {
   id: string;
   name: string;
@@ -31,19 +31,19 @@ export type Token = {
   created_at: string;
 };
 
-/** What a valid token lets a request do. */
+/** The rights of a valid token. */
 export type Grant = { tokenId: string; subject: Subject; scopes: ReadonlySet<string> };
 
 const minuteMs = 60_000;
 
-// The tokens whose use in this one minute is noted or about to be: while a write waits, others of the token need none.
-let noted = { minute: 0, tokenIds: new Set<string>() };
+// The tokens whose use in this minute is on disk or in flight, so that each token is written once a minute.
+let recorded = { minute: 0, tokenIds: new Set<string>() };
 
 /**
- * Mints a token that acts as the user, and returns it with its secret, which exists only here and is shown once.
- * `expiresAt` is milliseconds since 1970, null for never.
- * @throws DomainError `invalid` on `name`, on `scopes` that are empty or unknown, or on an expiry that has passed;
- *   `forbidden` for a user who was deactivated, who would hold it again after coming back.
+ * Creates a token that acts as the user. Returns it with its secret, which is stored nowhere and shown once. `expiresAt`
+ * is milliseconds since 1970, null for never.
+ * @throws DomainError `invalid` on `name`, on `scopes` that are empty or unknown, or on `expires` in the past;
+ *   `forbidden` for a deactivated user, for whom it would work again after a reactivation.
  */
 export async function createToken(
   tx: Transaction,
@@ -59,7 +59,7 @@ export async function createToken(
   if (unknown !== undefined) throw invalid({ scopes: [`There is no scope ${unknown}.`] });
   const now = Date.now();
   if (input.expiresAt !== null && input.expiresAt <= now)
-    throw invalid({ expires: ["The expiry lies in the past."] });
+    throw invalid({ expires: ["The expiry is in the past."] });
 
   const prefix = user.type === "bot" ? "ply_bot_" : "ply_pat_";
   const secret = newSecret(prefix);
@@ -87,7 +87,7 @@ export async function createToken(
   return { ...tokenResource(row, user), token: secret };
 }
 
-/** The team's live tokens, newest first. */
+/** Returns the team's live tokens, newest first. */
 export async function listTokens(db: Connection, teamId: string): Promise<Token[]> {
   const rows = await selectTokens(db, teamId);
   return rows.map(({ token, userName, userType }) =>
@@ -96,7 +96,7 @@ export async function listTokens(db: Connection, teamId: string): Promise<Token[
 }
 
 /**
- * Revokes a token: it is refused from the next request on.
+ * Revokes a token, which stops working immediately. Returns its id.
  * @throws DomainError `not_found` when the team has no such live token.
  */
 export async function revokeToken(
@@ -111,7 +111,7 @@ export async function revokeToken(
   return { id: row.id };
 }
 
-/** Revokes every token of the user, or with `name` those that have it: they are refused from the next request on. */
+/** Revokes all tokens of the user, or only those with the name; they stop working immediately. */
 export async function revokeTokensOfUser(
   tx: Transaction,
   userId: string,
@@ -123,15 +123,15 @@ export async function revokeTokensOfUser(
 }
 
 /**
- * What the token lets its bearer do, or undefined when it is malformed, unknown, revoked, expired, or its user is gone.
- * The token is looked up by its hash, so no comparison depends on its characters. Notes the use, to the minute,
- * without making the request wait for it.
+ * Returns the rights of the token, or undefined when it is malformed, unknown, revoked or expired, or its user is
+ * deactivated. The look-up is by hash, so no comparison depends on the token's characters. The last use is recorded to
+ * the minute (`now` is milliseconds since 1970); the request does not wait for that write.
  */
 export function authenticate(db: Database, token: string, now = Date.now()): Grant | undefined {
   if (!isSecretText(token)) return undefined;
   const row = selectUsableToken(db.read, hashOf(token));
   if (!row || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;
-  noteUse(db, row.id, now);
+  recordUse(db, row.id, now);
   return {
     tokenId: row.id,
     subject: { id: row.userId, teamId: row.teamId, name: row.userName, type: row.userType, role: row.role },
@@ -139,13 +139,13 @@ export function authenticate(db: Database, token: string, now = Date.now()): Gra
   };
 }
 
-function noteUse(db: Database, tokenId: string, now: number): void {
+function recordUse(db: Database, tokenId: string, now: number): void {
   const minute = now - (now % minuteMs);
-  if (noted.minute !== minute) noted = { minute, tokenIds: new Set() };
-  if (noted.tokenIds.has(tokenId)) return;
-  noted.tokenIds.add(tokenId);
-  // A use that cannot be noted is no reason to refuse the request; the next one tries again.
-  db.write((tx) => updateLastUsed(tx, tokenId, minute)).catch(() => noted.tokenIds.delete(tokenId));
+  if (recorded.minute !== minute) recorded = { minute, tokenIds: new Set() };
+  if (recorded.tokenIds.has(tokenId)) return;
+  recorded.tokenIds.add(tokenId);
+  // A failed write is no reason to refuse the request; the next one retries.
+  db.write((tx) => updateLastUsed(tx, tokenId, minute)).catch(() => recorded.tokenIds.delete(tokenId));
 }
 
 async function recordRevoked(tx: Transaction, row: TokenRow, actor: string): Promise<void> {

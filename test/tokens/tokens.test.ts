@@ -48,13 +48,13 @@ describe("a token", () => {
     expect([...(grant?.scopes ?? [])].sort()).toEqual(["channels:read", "messages:read"]);
   });
 
-  test("of a person begins otherwise and brings the person's role", async () => {
+  test("of a person has a prefix of its own and the person's role", async () => {
     const { token, kind } = await mint(owner);
     expect([token.slice(0, 8), kind]).toEqual(["ply_pat_", "pat"]);
     expect(authenticate(workspace.database, token)?.subject.role).toBe("owner");
   });
 
-  test("opens nothing when it is none of ours, though it looks like one", async () => {
+  test("is refused when it looks like a token but is none of ours", async () => {
     for (const text of [
       "",
       "x",
@@ -66,7 +66,7 @@ describe("a token", () => {
     }
   });
 
-  test("works until the very millisecond of its expiry", async () => {
+  test("works until the exact millisecond of its expiry", async () => {
     const expiresAt = Date.now() + 3_600_000;
     const { token, expires_at } = await mint(bot, { expiresAt });
     expect(Date.parse(expires_at ?? "")).toBe(expiresAt);
@@ -74,7 +74,7 @@ describe("a token", () => {
     expect(authenticate(workspace.database, token, expiresAt)).toBeUndefined();
   });
 
-  test("is not made without a scope, with one that does not exist, or with an expiry that has passed", async () => {
+  test("cannot be created without a scope, with an unknown scope or with an expiry in the past", async () => {
     const refused: Array<[input: Parameters<typeof mint>[1], field: string]> = [
       [{ scopes: [] }, "scopes"],
       [{ scopes: ["channels:read", "channels:delete"] }, "scopes"],
@@ -89,7 +89,7 @@ describe("a token", () => {
 });
 
 describe("the list of tokens", () => {
-  test("shows enough of each to tell it apart and nothing that opens anything", async () => {
+  test("shows enough of each token to tell it apart, and nothing that grants access", async () => {
     const made = await mint(bot);
     const shown = await listed(made.id);
     expect(shown).toMatchObject({ name: "test", kind: "bot", last_used_at: null, expires_at: null });
@@ -108,7 +108,7 @@ describe("the list of tokens", () => {
     await until("the next use is noted", async () => (await lastUse()) === "2026-11-20T12:01:00.000+00:00");
   });
 
-  test("is written to once a minute for each token, however many requests come at once", async () => {
+  test("is written once a minute for each token, however many requests come at once", async () => {
     const { database } = workspace;
     const made = [await mint(bot), await mint(bot)];
     let writes = 0;
