@@ -11,17 +11,17 @@ import { elysiaErrorResponse } from "./http/error-responses.ts";
 import type { Application } from "./http/server.ts";
 
 /**
- * Everything that the server answers. With the integrations switched off their addresses do not exist (specification
- * part 1, master switch); those of the directory exist when there is a token for it (part 4, other endpoints).
+ * Puts all routes of the server together. With the integrations switched off their routes do not exist (specification
+ * part 1, master switch); those of the directory exist when it has a token (part 4, other endpoints).
  */
 export function application(
   context: ApiContext,
   config: Pick<Config, "integrationsEnabled" | "baseUrl">,
   directory?: ScimAccess,
 ): Application {
-  // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
+  // By default Elysia assumes that the path starts at the 11th character or later; hosts may be shorter (`http://x/`).
   const root = new Elysia({ normalize: false, handler: { standardHostname: false } });
-  // Its refusals have a form of their own: it stands before the hook, which is for all that comes after.
+  // Before the onError hook, which applies to all routes added after it: SCIM's errors have a form of their own.
   if (directory) root.use(scimRoutes(context, directory));
   root
     .onError(({ error, request, set }) => elysiaErrorResponse(error, request, set.headers))
@@ -33,9 +33,9 @@ export function application(
   return {
     fetch: (request) => root.fetch(request),
     routes: root.routes,
-    direct: fastPaths(served.flatMap(({ routes }) => routes)),
-    refuse: (path, status, message, headers) =>
+    fastPaths: fastPaths(served.flatMap(({ routes }) => routes)),
+    errorResponse: (path, status, message, headers) =>
       ofDirectory(path) === undefined ? undefined : scimRefusal(status, message, { headers }),
-    meant: ofDirectory,
+    canonicalPath: ofDirectory,
   };
 }

@@ -1,28 +1,23 @@
-/** An address as it was registered, and the methods that it takes. */
-export type Route = { path: string; methods: string[] };
+/** A path as it was registered, with `:name` for each parameter, and its endpoints by method. */
+export type Route<Endpoint> = { path: string; endpoints: ReadonlyMap<string, Endpoint> };
 
-/** The route that a path belongs to, and the path in its parts. */
-export type FoundRoute = { route: Route; segments: string[] };
+/** The route of a path, with the path's segments. */
+export type FoundRoute<Endpoint> = { route: Route<Endpoint>; segments: string[] };
 
 /**
- * Makes a look-up from a path to the route that it belongs to, from the routes as they are registered: for what there
- * is and what there is not, for the methods that a 405 names, and for logs, which never hold the path itself because it
- * may carry a secret. A path is taken to the letter; one with a percent sign that stands for no text belongs to none.
+ * Builds the look-up from a path to its route. The server takes from it what to run, the methods that a 405 names and
+ * the path that the log shows: never the request's own path, which may hold a secret. Paths match to the letter; one
+ * whose percent-encoding is invalid matches nothing, and the look-up returns undefined.
  */
-export function routeTable(registered: ReadonlyArray<{ method: string; path: string }>) {
-  const methodsByPath = new Map<string, Set<string>>();
-  for (const { method, path } of registered) {
-    const methods = methodsByPath.get(path) ?? new Set();
-    methods.add(method);
-    if (method === "GET") methods.add("HEAD");
-    methodsByPath.set(path, methods);
-  }
-  const table = [...methodsByPath].map(([path, methods]) => ({
+export function routeTable<Endpoint extends { method: string; path: string }>(
+  registered: readonly Endpoint[],
+): (path: string) => FoundRoute<Endpoint> | undefined {
+  const table = [...Map.groupBy(registered, ({ path }) => path)].map(([path, endpoints]) => ({
     segments: path.split("/"),
-    route: { path, methods: [...methods].sort() },
+    route: { path, endpoints: new Map(endpoints.map((endpoint) => [endpoint.method, endpoint])) },
   }));
   const tableByLength = Map.groupBy(table, ({ segments }) => segments.length);
-  return (path: string): FoundRoute | undefined => {
+  return (path) => {
     if (!isDecodable(path)) return undefined;
     const segments = path.split("/");
     const entry = tableByLength.get(segments.length)?.find((each) => matches(each.segments, segments));

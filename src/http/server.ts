@@ -1,21 +1,21 @@
 import type { DescriptorReserve } from "../system/descriptors.ts";
 import type { Log } from "../log/log.ts";
 import { noteOriginal } from "./client-address.ts";
-import type { FastPath } from "./fast-path.ts";
+import { errorBody, internalErrorMessage, internalErrorOf, noteInternalError } from "./error-responses.ts";
+import type { Respond } from "./fast-path.ts";
 import { Listener } from "./listener.ts";
-import { internalErrorMessage, internalErrorOf, noteInternalError, errorBody } from "./error-responses.ts";
-import { type FoundRoute, routeTable } from "./route-table.ts";
+import { type Route, routeTable } from "./route-table.ts";
 
-/** What answers requests, with the routes that it knows. */
+/** Handles requests; `routes` are those that it has. */
 export type Application = {
   fetch: (request: Request) => Response | Promise<Response>;
   routes: ReadonlyArray<{ method: string; path: string }>;
-  /** Of some of them a shorter way to the same answer, by method and path. */
-  direct?: ReadonlyMap<string, FastPath>;
-  /** The path that another one stands for, where a part of the application allows for that. */
-  meant?: (path: string) => string | undefined;
-  /** Refuses what gets to no route, where the address belongs to a part with a form of its own. */
-  refuse?: (
+  /** Shorter ways to the same responses for some of the routes, by method and path. */
+  fastPaths?: ReadonlyMap<string, Respond>;
+  /** The path that another spelling stands for, in the parts of the application that allow other spellings. */
+  canonicalPath?: (path: string) => string | undefined;
+  /** The error response to a request that reaches no handler, for paths whose errors have a form of their own. */
+  errorResponse?: (
     path: string,
     status: number,
     message: string,
@@ -23,14 +23,17 @@ export type Application = {
   ) => Response | undefined;
 };
 
-/** Slow senders and idle connections are closed after about so long. */
+/** Bun closes idle connections and slow senders after about this time. */
 const idleTimeoutSeconds = 10;
 
+/** What handles one method of a route; its log already holds both. */
+type Endpoint = { method: string; path: string; log: Log; respond: Respond };
+
 /**
- * Serves the application. Every answer, whatever it is, carries `X-Request-Id` and leaves one log line; an address
- * that is not among the routes answers 404, one that is there for other methods 405 with `Allow`. `reserve` is held back
- * from its connections.
- * @throws the operating system's error when the address is taken or not ours.
+ * Serves the application until the returned listener is stopped. Every response carries `X-Request-Id` and writes one
+ * log line. A path without a route is 404; a route without the method is 405 with `Allow`. The listener keeps `reserve`
+ * free of connections.
+ * @throws the operating system's error when the address is in use or is not one of this machine.
  */
 export function startServer(
   application: Application,
@@ -38,129 +41,153 @@ export function startServer(
   address: { host: string; port: number },
   reserve: DescriptorReserve,
 ): Listener {
-  const findRoute = routeTable(application.routes);
-  const ways = endpointsOf(application, log);
+  const findRoute = routeTable(endpointsOf(application, log));
   const pathOf = makePathOf();
 
   async function answer(request: Request): Promise<Response> {
     const startedAt = performance.now();
     listener.hear();
+    const path = pathOf(request);
+    const found = path === undefined ? undefined : findRoute(path);
+    const canonical = found || path === undefined ? path : application.canonicalPath?.(path);
+    if (canonical !== undefined && canonical !== path) return await answer(withPath(request, canonical));
     const id = Bun.randomUUIDv7();
-    // What one token may see is nothing for a cache on the way, and a refusal may be lifted the next moment.
-    const always: Record<string, string> = {
+    // A token's view is not for a shared cache, and an error may be over the next moment.
+    const headers: Record<string, string> = {
       "x-request-id": id,
       "x-content-type-options": "nosniff",
       "cache-control": "no-store",
     };
-    if (listener.endsConnections) always.connection = "close";
-    const path = pathOf(request);
-    const found = path === undefined ? undefined : findRoute(path);
-    const meant = found || path === undefined ? path : application.meant?.(path);
-    if (meant !== undefined && meant !== path) return await answer(withPath(request, meant));
-    const route = found?.route.path;
-    const way = found && ways.get(found.route.path)?.get(request.method);
+    if (listener.endsConnections) headers.connection = "close";
+    const endpoint = found?.route.endpoints.get(request.method);
     const response =
-      found && way?.direct
-        ? await way.direct(request, found.segments, always)
-        : withHeaders(await respond(request, path, found), always);
-    // Bun adds it to every answer but those to HEAD, which have to say what those to GET do.
+      found && endpoint
+        ? await endpoint.respond(request, found.segments, headers)
+        : withHeaders(unroutedResponse(application, request, path, found?.route), headers);
+    // Bun adds it to every response except those to HEAD, which must carry the headers of GET.
     if (request.method === "HEAD") response.headers.set("date", new Date().toUTCString());
     const line = {
       request_id: id,
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
     };
-    const routeLog = way?.log ?? log.child({ method: request.method, route });
-    // 501 says what we do not offer, and is nothing that went wrong.
+    const routeLog = endpoint?.log ?? log.child({ method: request.method, route: found?.route.path });
+    // 501 names a feature that we do not offer; nothing has failed.
     if (response.status < 500 || response.status === 501) routeLog.info(line, "request.handled");
     else routeLog.error({ ...line, err: internalErrorOf(request) }, "request.failed");
     return response;
   }
 
-  async function respond(
-    request: Request,
-    path: string | undefined,
-    found: FoundRoute | undefined,
-  ): Promise<Response> {
-    const refusal = (status: number, message: string, headers: Record<string, string> = {}): Response =>
-      application.refuse?.(path ?? "", status, message, headers) ??
-      Response.json(errorBody(message), { status, headers });
-    // HTTP/1.0 without a host, a host that is none, the target of a proxy request, a fragment: nothing to build on.
-    if (path === undefined) return refusal(400, "The request's address or Host is not valid.");
-    // The framework's own router is looser: it takes an address with a slash at its end, which is what `…/..` leaves
-    // of another one, for the address without it.
-    if (!found) return refusal(404, "There is nothing at this address.");
-    const { methods } = found.route;
-    if (!methods.includes(request.method)) {
-      const allow = methods.join(", ");
-      if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
-      return refusal(405, `This address takes ${allow}, not ${request.method}.`, { allow });
-    }
-    // Of the answer to HEAD the server sends the headers alone, with the length that the body has.
-    const handled = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
-    if (handled !== request) noteOriginal(handled, request);
-    try {
-      const response = await application.fetch(handled);
-      if (handled !== request) noteInternalError(request, internalErrorOf(handled));
-      return response;
-    } catch (error) {
-      noteInternalError(request, error);
-      return refusal(500, internalErrorMessage);
-    }
-  }
-
-  const open = (port: number) =>
-    Bun.serve({
-      hostname: address.host,
-      port,
-      idleTimeout: idleTimeoutSeconds,
-      // Whoever reads a body bounds it, and refuses in JSON what is too long; Bun would do so without a word. A body that
-      // nobody reads is not kept.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      // In development Bun would answer a fault with a page that shows the source.
-      development: false,
-      // Bun has it on outside of development: a second server would listen beside the first and take half of its requests.
-      reusePort: false,
-      fetch: answer,
-    });
-  const listener = new Listener(address.port, open, reserve, log);
+  const listener = new Listener(address.port, (port) => serve(address.host, port, answer), reserve, log);
   return listener;
 }
 
-/** What the requests of a route with a method share: their log, where that is written out once, and a shorter way. */
-type Endpoint = { log: Log; direct: FastPath | undefined };
-
-/** The ways by path and method, as they are registered. */
-function endpointsOf({ routes, direct }: Application, log: Log): Map<string, Map<string, Endpoint>> {
-  const ways = new Map<string, Map<string, Endpoint>>();
-  for (const { method, path } of routes) {
-    const way = { log: log.child({ method, route: path }), direct: direct?.get(`${method} ${path}`) };
-    ways.set(path, (ways.get(path) ?? new Map<string, Endpoint>()).set(method, way));
-  }
-  return ways;
+function serve(hostname: string, port: number, fetch: (request: Request) => Promise<Response>) {
+  return Bun.serve({
+    hostname,
+    port,
+    idleTimeout: idleTimeoutSeconds,
+    // Handlers limit the bodies that they read, and refuse a longer one in JSON; Bun would send no body. It does not
+    // buffer a body that nobody reads.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    // In development mode Bun responds to an error with a page that shows the source.
+    development: false,
+    // On by default outside of development: a second server would share the port and take half of the requests.
+    reusePort: false,
+    fetch,
+  });
 }
 
-function withHeaders(response: Response, always: Record<string, string>): Response {
-  for (const [name, value] of Object.entries(always)) {
-    // What may be kept, and for how long, some answers know better.
+/** The endpoints of all routes; every route with GET also has HEAD. */
+function endpointsOf(application: Application, log: Log): Endpoint[] {
+  const endpointOf = (method: string, path: string, respond: Respond) => ({
+    method,
+    path,
+    log: log.child({ method, route: path }),
+    respond,
+  });
+  return application.routes.flatMap(({ method, path }) => {
+    const respond = application.fastPaths?.get(`${method} ${path}`) ?? throughFramework(application, path);
+    const endpoint = endpointOf(method, path, respond);
+    return method === "GET" ? [endpoint, endpointOf("HEAD", path, respondToHead(respond))] : [endpoint];
+  });
+}
+
+function throughFramework(application: Application, path: string): Respond {
+  return async (request, _segments, headers) => {
+    try {
+      return withHeaders(await application.fetch(request), headers);
+    } catch (error) {
+      noteInternalError(request, error);
+      return withHeaders(errorResponse(application, path, 500, internalErrorMessage), headers);
+    }
+  };
+}
+
+/** Runs GET: of its response Bun sends the headers alone, with the length of the body. */
+function respondToHead(respondToGet: Respond): Respond {
+  return async (request, segments, headers) => {
+    const get = new Request(request, { method: "GET" });
+    noteOriginal(get, request);
+    const response = await respondToGet(get, segments, headers);
+    noteInternalError(request, internalErrorOf(get));
+    return response;
+  };
+}
+
+/** The response to a request that no endpoint takes. */
+function unroutedResponse(
+  application: Application,
+  request: Request,
+  path: string | undefined,
+  route: Route<Endpoint> | undefined,
+): Response {
+  // HTTP/1.0 without a host, an invalid host, the target of a proxy request, a fragment: there is no URL to route by.
+  if (path === undefined)
+    return errorResponse(application, "", 400, "The request's address or Host is not valid.");
+  // The framework's own router is looser: it takes a path with a trailing slash, which is what `…/..` leaves of another
+  // one, for the path without it.
+  if (!route) return errorResponse(application, path, 404, "There is nothing at this address.");
+  const allow = [...route.endpoints.keys()].sort().join(", ");
+  if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
+  const message = `This address takes ${allow}, not ${request.method}.`;
+  return errorResponse(application, path, 405, message, { allow });
+}
+
+function errorResponse(
+  application: Application,
+  path: string,
+  status: number,
+  message: string,
+  headers: Record<string, string> = {},
+): Response {
+  return (
+    application.errorResponse?.(path, status, message, headers) ??
+    Response.json(errorBody(message), { status, headers })
+  );
+}
+
+function withHeaders(response: Response, headers: Record<string, string>): Response {
+  for (const [name, value] of Object.entries(headers)) {
+    // Some responses say themselves how long they may be cached.
     if (name !== "cache-control" || !response.headers.has(name)) response.headers.set(name, value);
   }
   return response;
 }
 
-/** The request with another path. No copy: of a copy whose body is refused half-read, Bun never sends the answer. */
+/** The request with another path. Not a copy: when a copy's body is refused half-read, Bun never sends the response. */
 function withPath(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = path;
   return Object.defineProperty(request, "url", { value: url.href });
 }
 
-/** A path alone, made of nothing that could be read in more than one way. */
+/** A path of characters that can be read in one way only. */
 const plainPath = /^\/[\w/-]*$/;
 
-/** The path of the request's address as a URL has it, or undefined when the address is none or named with two hosts. */
+/** Makes the look-up of a request's path as a URL has it: undefined when the URL is invalid or names two hosts. */
 function makePathOf(): (request: Request) => string | undefined {
-  // Nearly all requests name the same host: what was once found to be one needs no second look.
+  // Nearly all requests name the same host, so an origin that was parsed once needs no second look.
   let origin = "";
   return ({ url, headers }) => {
     // Two headers arrive joined by a comma, and Bun takes the first for the URL (RFC 9112, 3.2 wants both refused).
