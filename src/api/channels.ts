@@ -32,8 +32,8 @@ export function channelRoutes({
     })
     .post(
       "",
-      async ({ subject, readInput, status }) => {
-        const input = await readInput();
+      async ({ readInput, status }) => {
+        const { subject, input } = await readInput();
         return status(201, { data: await database.write((tx) => createChannel(tx, subject, input)) });
       },
       {

@@ -32,8 +32,8 @@ export function memberRoutes({
     )
     .post(
       "",
-      async ({ subject, params, readInput, status }) => {
-        const input = await readInput();
+      async ({ params, readInput, status }) => {
+        const { subject, input } = await readInput();
         return status(201, {
           data: await database.write((tx) => addMember(tx, subject, params.channel, input)),
         });

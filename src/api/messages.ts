@@ -50,8 +50,8 @@ export function messageRoutes({
     )
     .post(
       "",
-      async ({ subject, params, readInput, status }) => {
-        const input = await readInput();
+      async ({ params, readInput, status }) => {
+        const { subject, input } = await readInput();
         return status(201, {
           data: await database.write((tx) => postMessage(tx, subject, params.channel, input)),
         });
@@ -81,8 +81,8 @@ export function messageRoutes({
     )
     .patch(
       "/:message",
-      async ({ subject, params, readInput }) => {
-        const input = await readInput();
+      async ({ params, readInput }) => {
+        const { subject, input } = await readInput();
         const edit = database.write((tx) => editMessage(tx, subject, params.channel, params.message, input));
         return { data: await edit };
       },

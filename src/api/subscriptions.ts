@@ -43,8 +43,8 @@ export function subscriptionRoutes({
     })
     .post(
       "",
-      async ({ subject, readInput, status }) => {
-        const input = await readInput();
+      async ({ readInput, status }) => {
+        const { subject, input } = await readInput();
         return status(201, await createSubscription(parts, subject.teamId, input, actorOf(subject)));
       },
       {

@@ -11,25 +11,26 @@ import type { WrongCredentials } from "./wrong-credentials.ts";
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
 const bearer = /^bearer +([^\s,]+)$/i;
 
-/** A body that takes longer than this to arrive, in milliseconds, has its token looked at again. */
+/** A body that takes longer than this to arrive, in milliseconds, has its token checked again. */
 const bodyPatienceMs = 100;
 
-/** What gives routes the option `scope`. */
+/** Gives routes the option `scope`. */
 export type Authentication = ReturnType<typeof authentication>;
 
 type Authenticated = {
   subject: Subject;
   /**
-   * Reads the request's body as JSON; see `readBytes` and `jsonOf`.
-   * @throws DomainError `unauthenticated` when the token has ended while the body was on its way.
+   * Reads the request's body as JSON (see `readBytes` and `jsonOf`). Use the subject that comes with it: a role may
+   * have changed while the body was arriving.
+   * @throws DomainError `unauthenticated` when the token was revoked or expired meanwhile; those of `readBytes`.
    */
-  readInput: () => Promise<unknown>;
+  readInput: () => Promise<{ subject: Subject; input: unknown }>;
 };
 
 /**
- * Adds the route option `scope`. A route that names its scope gets `subject` and `readInput`, and answers a request without a valid
- * token 401 (429 where its address has sent too many such), one too many 429 and a token without the scope 403, in this
- * order and before anything else.
+ * Adds the route option `scope`. A route that names its scope gets `subject` and `readInput`. Before anything else it
+ * responds 401 without a valid token (429 when the client's address has sent too many wrong ones), 429 over the token's
+ * rate limit and 403 without the scope, in this order (specification part 5).
  */
 export function authentication(database: Database, rateLimit: RateLimit, wrongCredentials: WrongCredentials) {
   return new Elysia({ name: "authentication" }).macro({
@@ -47,18 +48,12 @@ export function authentication(database: Database, rateLimit: RateLimit, wrongCr
         }
         const readInput = () => {
           const unread = unreadEncoding(request.headers);
-          if (unread) return Promise.resolve(unread);
+          if (unread) return Promise.resolve({ subject, input: unread });
           const startedAt = performance.now();
-          return readBytes(request).then((bytes) => {
-            // A body that is long in coming must not outlive its token: what was revoked meanwhile is refused, and
-            // counts as no wrong one, for it was right when it was sent.
-            if (performance.now() - startedAt > bodyPatienceMs) {
-              const grantNow = authenticate(database, token);
-              if (!grantNow) throw unauthenticated();
-              Object.assign(subject, grantNow.subject);
-            }
-            return jsonOf(request.headers, bytes);
-          });
+          return readBytes(request).then((bytes) => ({
+            subject: performance.now() - startedAt > bodyPatienceMs ? subjectNow(database, token) : subject,
+            input: jsonOf(request.headers, bytes),
+          }));
         };
         return { subject, readInput };
       },
@@ -66,12 +61,22 @@ export function authentication(database: Database, rateLimit: RateLimit, wrongCr
   });
 }
 
-/** The token in the request's `Authorization` header, whatever it may be worth. */
+/**
+ * Checks the token again after a slow body, which must not outlive it. Returns the subject with its present role.
+ * @throws DomainError `unauthenticated`; not counted as wrong credentials, for the token was valid when it was sent.
+ */
+function subjectNow(database: Database, token: string): Subject {
+  const grant = authenticate(database, token);
+  if (!grant) throw unauthenticated();
+  return grant.subject;
+}
+
+/** Returns the token in the request's `Authorization` header, valid or not. */
 export function bearerToken(request: Request): string | undefined {
   return bearer.exec(request.headers.get("authorization") ?? "")?.[1];
 }
 
-/** The refusal of a request without a valid token: one for every reason, so that it tells nothing about a token. */
+/** The error for a request without a valid token: the same for every reason, so that it reveals nothing about one. */
 export function unauthenticated(): DomainError {
   return new DomainError("unauthenticated", "Send a valid token as Authorization: Bearer <ACCESS_TOKEN>.", {
     headers: { "www-authenticate": 'Bearer realm="parley"' },
