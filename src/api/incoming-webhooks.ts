@@ -49,7 +49,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
     async ({ request, params: { token }, set }) => {
       const hash = addressHash(token);
       const found = hash === undefined ? undefined : findLiveWebhook(database.read, hash);
-      if (hash === undefined || found === undefined) throw wrongCredentials.refusal(request, noWebhook());
+      if (hash === undefined || found === undefined) throw wrongCredentials.errorOf(request, noWebhook());
       const { webhook } = found;
       const headers = set.headers as Record<string, string>;
       const spendOfSender = () => enforceRateLimit(ingestRateLimit, webhook.id, "This webhook", headers);

@@ -39,7 +39,7 @@ export function authentication(database: Database, rateLimit: RateLimit, wrongCr
       resolve: ({ request, set }): Authenticated => {
         const token = bearerToken(request) ?? "";
         const grant = authenticate(database, token);
-        if (!grant) throw wrongCredentials.refusal(request, unauthenticated());
+        if (!grant) throw wrongCredentials.errorOf(request, unauthenticated());
         const { subject } = grant;
 
         enforceRateLimit(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);

@@ -1,20 +1,20 @@
-/** What copies were made of: a copy of a request knows no connection. */
+/** The original of each copied request: Bun knows the connection of the original only. */
 const originals = new WeakMap<Request, Request>();
 
-/** Notes what the copy was made of. */
+/** Records the request that the copy was made from. */
 export function noteOriginal(copy: Request, original: Request): void {
   originals.set(copy, original);
 }
 
-/** The request as it came in. */
+/** Returns the request as Bun received it. */
 export function originalOf(request: Request): Request {
   return originals.get(request) ?? request;
 }
 
 /**
- * Whom an address belongs to, as far as one can tell: an IPv4 address stands for itself, mapped into IPv6 or not; of an
- * IPv6 address only the first 64 bits count, for a single host has all that follow them (RFC 4291, 2.5.4). Takes the text
- * that the system writes (RFC 5952).
+ * Returns the key by which an address is counted: an IPv4 address itself, mapped into IPv6 or not; of an IPv6 address the
+ * first 64 bits, since a single host has all addresses that share them (RFC 4291, section 2.5.4). Takes the form that the
+ * operating system writes (RFC 5952).
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

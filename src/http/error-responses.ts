@@ -2,16 +2,16 @@ import { status } from "elysia";
 import { DomainError, type FieldErrors } from "../errors.ts";
 import { headersOf, statusOf } from "./statuses.ts";
 
-/** All that an answer says of a fault of ours. */
+/** All that a response reveals of an internal error. */
 export const internalErrorMessage =
-  "Something went wrong on our side. The server's log says what, under this X-Request-Id.";
+  "Internal error. The server's log has the details under this X-Request-Id.";
 
-/** What went wrong inside of us while a request was handled, until its log line is written. */
+/** The internal error of each request, until its log line is written. */
 const internalErrors = new WeakMap<Request, unknown>();
 
 /**
- * The JSON answer to whatever a route threw. A refusal says why; a fault of ours says nothing about its inside. The log is
- * told of both, but for the refusals that are no trouble of ours.
+ * Returns the JSON response to an error from a route. A `DomainError` says why; any other is an internal error, whose
+ * details go to the log alone. The log also gets each 503, which is the operator's to solve.
  */
 export function errorResponseOf(error: unknown, request: Request) {
   if (error instanceof DomainError) {
@@ -23,28 +23,28 @@ export function errorResponseOf(error: unknown, request: Request) {
   return { status: 500 as const, body: errorBody(internalErrorMessage), headers: undefined };
 }
 
-/** The same for the framework. */
+/** The same in the framework's form; adds the error's headers to `headers`. */
 export function elysiaErrorResponse(
   error: unknown,
   request: Request,
   headers: Record<string, string | number>,
 ) {
-  const refusal = errorResponseOf(error, request);
-  Object.assign(headers, refusal.headers);
-  return status(refusal.status, refusal.body);
+  const response = errorResponseOf(error, request);
+  Object.assign(headers, response.headers);
+  return status(response.status, response.body);
 }
 
-/** Keeps what went wrong inside of us for the request's log line. */
+/** Keeps the internal error for the request's log line. */
 export function noteInternalError(request: Request, error: unknown): void {
   internalErrors.set(request, error);
 }
 
-/** The fault that the request ran into, for its log line. */
+/** Returns the request's internal error, for its log line. */
 export function internalErrorOf(request: Request): unknown {
   return internalErrors.get(request);
 }
 
-/** The body of a refusal, with `errors` by field where there are any. */
+/** Returns the body of an error response, with `errors` by field if there are any. */
 export function errorBody(message: string, errors?: FieldErrors) {
   return errors === undefined ? { message } : { message, errors };
 }

@@ -4,71 +4,72 @@ import { originalOf } from "./client-address.ts";
 
 type Server = Bun.Server<undefined>;
 
-/** How often it looks whether there are descriptors left, in milliseconds: rarely while nobody asks anything. */
-const lookEveryMs = { busy: 100, idle: 1_000 };
+/** The interval between checks for free descriptors, in milliseconds: longer while there are no requests. */
+const checkEveryMs = { busy: 100, idle: 1_000 };
 
 /**
- * After so many looks in which no descriptor was free, no connection at rest and hardly anything asked, it hangs up on
- * all who have not asked: sooner where none of them waits for an answer of ours, for that may be what takes long.
+ * After this many checks in a row with no free descriptor, no idle connection and hardly any request, the listener drops
+ * all connections without a request: sooner when no request is in flight, since a slow response may be the reason.
  */
-const looksInVainMax = { asked: 20, unasked: 2 };
+const failedChecksMax = { asked: 20, unasked: 2 };
 
-/** How long it takes no connections then, so that deliveries come to their descriptors, in milliseconds. */
-const restMs = 250;
+/** The time without new connections after that, in milliseconds, in which deliveries get their descriptors. */
+const pauseMs = 250;
 
-/** However few descriptors are free, it listens again after so long: what holds them is not its clients then. */
-const restMaxMs = 2_000;
+/** The listener listens again after this time in any case: clients are not what holds the descriptors then. */
+const pauseMaxMs = 2_000;
 
-/** How often the same is said in the log, in milliseconds. */
-const sayEveryMs = 60_000;
+/** The minimum interval between log lines of one kind, in milliseconds. */
+const warnEveryMs = 60_000;
 
-/** What the log says when clients have to be turned away. */
+/** The reason in the log when connections are dropped. */
 const shortage =
-  "Connections have taken every file descriptor that is not kept back: those that ask nothing are closed. " +
-  "More are to be had with ulimit -n, LimitNOFILE in a unit of systemd.";
+  "Connections use every file descriptor that is not reserved: idle ones are closed. " +
+  "Raise the limit with ulimit -n, or LimitNOFILE in a systemd unit.";
 
-/** Whoever has asked nothing for so long is not connected any more: Bun has closed the connection as idle. */
+/** After this time without a request no client is connected: Bun has closed all connections as idle. */
 const keptAliveMaxMs = 15_000;
 
 /**
- * A stop goes on telling clients to close their connections until none has asked in so many turns in a row, at most for
- * so many in all. Turns and not a time, in which a machine that is held up would have read nothing.
+ * A stop sends `Connection: close` until no request has come for `quietTurns` turns in a row, for at most
+ * `tellingTurnsMax` turns of `turnMs` milliseconds. Turns rather than a time, since a stalled machine would have read
+ * nothing in it.
  */
 const turnMs = 20;
 const quietTurns = 10;
 const tellingTurnsMax = 50;
 
-/** How long a stop waits for a request of which only a part has come, in milliseconds. */
+/** The time that a stop waits for the rest of a request, in milliseconds. */
 const headWaitMs = 1_000;
 
 /**
- * Listens at one address, keeps its connections from taking all descriptors, and stops without cutting off anybody who
- * has asked. Bun has no bound for connections and accepts until the system refuses, so a reserve is held back from them.
- * When the rest is used up, connections are closed with their next answer, and those at rest at once; where that makes no
- * room, because nobody ever ends his request, the address is left and taken anew: all that has been asked is answered,
- * and all others are hung up on.
+ * Listens at one address, keeps connections from using all descriptors, and stops without dropping a request. Bun has no
+ * limit on connections and accepts until the system refuses, so the listener holds a reserve of descriptors. When the
+ * rest is used up, it closes idle connections at once and others with their next response. If that frees nothing, because
+ * clients never finish their requests, it stops listening and starts again: requests in flight get their response, and
+ * all other connections are dropped.
  */
 export class Listener {
   readonly port: number;
-  /** Before a stop, and while descriptors are short: each answer has to say `Connection: close`. */
+  /** Before a stop, and while descriptors are short: each response must carry `Connection: close`. */
   endsConnections = false;
   readonly #open: (port: number) => Server;
   readonly #reserve: DescriptorReserve;
   readonly #log: Log;
-  /** Undefined while no connections are taken. */
+  /** Undefined while no connections are accepted. */
   #server: Server | undefined;
-  /** Those that answer what they were asked before the address was left. */
-  readonly #leaving = new Set<Server>();
-  #looksInVain = 0;
+  /** Servers that no longer listen but still have requests in flight. */
+  readonly #closing = new Set<Server>();
+  #failedChecks = 0;
   #requests = 0;
-  /** About when the latest request came. */
+  /** The approximate time of the latest request. */
   #askedAt = -Infinity;
-  #leftAt = 0;
-  readonly #saidAt = new Map<string, number>();
+  #pausedAt = 0;
+  readonly #warnedAt = new Map<string, number>();
   #timer: Timer | undefined;
-  #isDozing = false;
+  #isIdle = false;
 
-  /** @throws what `open` throws, the operating system's error when the address is taken for one. */
+  /** @throws what `open` throws, such as the operating system's error when the address is in use. */
   constructor(port: number, open: (port: number) => Server, reserve: DescriptorReserve, log: Log) {
     this.#open = open;
     this.#reserve = reserve;
@@ -76,119 +77,119 @@ export class Listener {
     this.#server = open(port);
     this.port = this.#server.port ?? port;
     reserve.hold();
-    this.#lookIn(lookEveryMs.busy);
+    this.#checkIn(checkEveryMs.busy);
   }
 
-  /** To be called for each request. */
-  hear(): void {
+  /** Counts a request: call it for each. */
+  countRequest(): void {
     this.#requests++;
-    if (!this.#isDozing) return;
+    if (!this.#isIdle) return;
     clearTimeout(this.#timer);
-    this.#lookIn(lookEveryMs.busy);
+    this.#checkIn(checkEveryMs.busy);
   }
 
-  /** The address that a request comes from, as the system writes it; undefined where its connection has gone. */
+  /** Returns the client's address as the system writes it; undefined once the client has disconnected. */
   addressOf(request: Request): string | undefined {
-    // Whichever of them is asked knows the requests of all.
-    const server = this.#server ?? [...this.#leaving][0];
+    // Each server knows the requests of all.
+    const server = this.#server ?? [...this.#closing][0];
     return server?.requestIP(originalOf(request))?.address;
   }
 
   /**
-   * Tells clients to close their connections with their next answer, for about a second at most, then takes no more
-   * connections, closes those at rest and waits for the requests under way.
+   * Tells clients to close their connections with the next response, for at most about a second, then stops listening,
+   * closes idle connections and waits for the requests in flight.
    */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#isDozing = false;
+    this.#isIdle = false;
     await this.#tellClients();
     this.#reserve.letGo();
-    if (this.#server) this.#leaving.add(this.#server);
-    await Promise.all([...this.#leaving].map((server) => finish(server)));
+    if (this.#server) this.#closing.add(this.#server);
+    await Promise.all([...this.#closing].map((server) => finish(server)));
   }
 
   async #tellClients(): Promise<void> {
     this.endsConnections = true;
     const now = performance.now();
-    this.#takeRequests(now);
+    this.#takeRequestCount(now);
     if (now - this.#askedAt > keptAliveMaxMs) return;
     for (let turn = 0, quiet = 0; turn < tellingTurnsMax && quiet < quietTurns; turn++) {
       await Bun.sleep(turnMs);
-      quiet = this.#takeRequests(performance.now()) === 0 ? quiet + 1 : 0;
+      quiet = this.#takeRequestCount(performance.now()) === 0 ? quiet + 1 : 0;
     }
   }
 
-  /** Returns how many came since it was called last. */
-  #takeRequests(now: number): number {
+  /** Returns the number of requests since the last call, and starts again at 0. */
+  #takeRequestCount(now: number): number {
     const count = this.#requests;
     this.#requests = 0;
     if (count > 0) this.#askedAt = now;
     return count;
   }
 
-  #lookIn(ms: number): void {
-    this.#isDozing = ms === lookEveryMs.idle;
+  #checkIn(ms: number): void {
+    this.#isIdle = ms === checkEveryMs.idle;
     this.#timer = setTimeout(() => {
-      const asked = this.#takeRequests(performance.now());
-      this.#look(asked);
-      const isIdle = asked === 0 && !this.endsConnections && this.#leaving.size === 0;
-      this.#lookIn(isIdle ? lookEveryMs.idle : lookEveryMs.busy);
+      const asked = this.#takeRequestCount(performance.now());
+      this.#check(asked);
+      const isIdle = asked === 0 && !this.endsConnections && this.#closing.size === 0;
+      this.#checkIn(isIdle ? checkEveryMs.idle : checkEveryMs.busy);
     }, ms);
   }
 
-  /** `asked`: how many requests have come since the look before. */
-  #look(asked: number): void {
-    for (const server of this.#leaving) this.#hangUpWhenAnswered(server);
+  /** `asked` is the number of requests since the previous check. */
+  #check(asked: number): void {
+    for (const server of this.#closing) this.#dropWhenAnswered(server);
     if (this.#server === undefined) return this.#listenAgain();
     const wasShort = this.endsConnections;
     this.endsConnections = !this.#reserve.hold();
     if (!this.endsConnections || !wasShort) {
-      this.#looksInVain = 0;
+      this.#failedChecks = 0;
       return;
     }
-    this.#say("server.descriptors_short", { reason: shortage, kept_back: this.#reserve.size });
+    this.#warn("server.descriptors_short", { reason: shortage, kept_back: this.#reserve.size });
     if (this.#server.closeIdleConnections() > 0 || asked > this.#reserve.size / 4) return;
-    this.#looksInVain++;
+    this.#failedChecks++;
     const { pendingRequests } = this.#server;
-    if (this.#looksInVain >= looksInVainMax[pendingRequests > 0 ? "asked" : "unasked"])
-      this.#leave(this.#server);
+    if (this.#failedChecks >= failedChecksMax[pendingRequests > 0 ? "asked" : "unasked"])
+      this.#stopListening(this.#server);
   }
 
-  #leave(server: Server): void {
+  #stopListening(server: Server): void {
     this.#server = undefined;
-    this.#looksInVain = 0;
-    this.#leftAt = performance.now();
-    this.#leaving.add(server);
-    void server.stop().then(() => this.#leaving.delete(server));
-    this.#hangUpWhenAnswered(server);
+    this.#failedChecks = 0;
+    this.#pausedAt = performance.now();
+    this.#closing.add(server);
+    void server.stop().then(() => this.#closing.delete(server));
+    this.#dropWhenAnswered(server);
     this.#reserve.letGo();
   }
 
-  /** Who has not sent a whole request by then is not one of those to whom an answer is owed. */
-  #hangUpWhenAnswered(server: Server): void {
+  /** Drops connections without a complete request, once all others have their response. */
+  #dropWhenAnswered(server: Server): void {
     if (server.pendingRequests === 0) void server.stop(true);
   }
 
   #listenAgain(): void {
-    const rested = performance.now() - this.#leftAt;
-    if (rested < restMs || (!this.#reserve.hold() && rested < restMaxMs)) return;
+    const paused = performance.now() - this.#pausedAt;
+    if (paused < pauseMs || (!this.#reserve.hold() && paused < pauseMaxMs)) return;
     try {
       this.#server = this.#open(this.port);
     } catch (error) {
-      this.#leftAt = performance.now();
-      this.#say("server.not_listening", { err: error, port: this.port });
+      this.#pausedAt = performance.now();
+      this.#warn("server.not_listening", { err: error, port: this.port });
     }
   }
 
-  #say(event: string, fields: object): void {
+  #warn(event: string, fields: object): void {
     const now = performance.now();
-    if (now - (this.#saidAt.get(event) ?? -Infinity) < sayEveryMs) return;
-    this.#saidAt.set(event, now);
+    if (now - (this.#warnedAt.get(event) ?? -Infinity) < warnEveryMs) return;
+    this.#warnedAt.set(event, now);
     this.#log.warn(fields, event);
   }
 }
 
-/** Stops it when all requests are answered. One of which only a part has come is waited for, for a second at most. */
+/** Stops the server once all requests have a response; an incomplete request has a second to arrive. */
 async function finish(server: Server): Promise<void> {
   const timer = setInterval(() => {
     if (server.pendingRequests === 0) void server.stop(true);

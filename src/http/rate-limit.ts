@@ -2,29 +2,29 @@ import { DomainError } from "../errors.ts";
 
 const windowMs = 60_000;
 
-/** Where a key stands in its window of 60 seconds. */
+/** The state of a key in its window of 60 seconds. */
 export type RateLimitStatus = {
   isAllowed: boolean;
-  /** Whether this is the first in its window that is not allowed. */
+  /** Whether this request is the first of its window to exceed the limit. */
   isFirstRefusal: boolean;
   limit: number;
-  /** How many requests are left in this window. */
+  /** The number of requests left in the window. */
   remaining: number;
-  /** When the window ends, in whole seconds since 1970. */
+  /** When the window ends, in seconds since 1970, rounded up. */
   resetsAt: number;
-  /** How long to wait until then, in whole seconds, at least 1. */
+  /** The time until then in seconds, rounded up, at least 1. */
   retryAfterSeconds: number;
 };
 
 type Window = { endsAt: number; used: number; hasRefused: boolean };
 
-/** The key under which those are counted together for which there is no more room. */
+/** The key that the keys beyond `keysMax` share. */
 const others = "";
 
 /**
- * Counts requests by key in windows of 60 seconds that begin with a key's first request. Kept in memory; `now` runs
- * in milliseconds and never backwards, so a clock that is set back opens no window twice. Where strangers choose the keys,
- * `keysMax` bounds how many are held: those for which there is no more room share one window.
+ * Counts requests by key, in memory, in windows of 60 seconds that begin with a key's first request. `now` returns
+ * milliseconds and never goes back, so a clock that is set back does not open a window again. When clients choose the
+ * keys, `keysMax` limits the memory: the keys beyond it share one window.
  */
 export class RateLimit {
   readonly #limit: number;
@@ -43,7 +43,7 @@ export class RateLimit {
     this.#nextSweepAt = now() + windowMs;
   }
 
-  /** Counts a request of the key. One over the limit is refused and does not lengthen the wait. */
+  /** Counts a request of the key. A request over the limit does not extend the window. */
   take(key: string): RateLimitStatus {
     const now = this.#now();
     this.#sweep(now);
@@ -67,7 +67,7 @@ export class RateLimit {
     };
   }
 
-  /** How many keys are held: those of the last two windows at most, and no more than `keysMax` and one. */
+  /** The number of keys in memory: those of the last two windows, and at most `keysMax` and the shared one. */
   get size(): number {
     return this.#windows.size;
   }
@@ -79,32 +79,33 @@ export class RateLimit {
   }
 }
 
-/** The machine's time, which a clock that is set does not move. */
+/** Monotonic time in milliseconds, which setting the clock does not change. */
 function steadyNow(): number {
   return performance.timeOrigin + performance.now();
 }
 
 /**
- * Counts a request of the key and says in the answer's headers where it stands.
- * @throws DomainError `rate_limited` with `Retry-After`; `who` is the one that is limited, for the message.
+ * Counts a request of the key and sets the `X-RateLimit-…` headers of the response. The error's message begins with
+ * `holder`, such as "This token".
+ * @throws DomainError `rate_limited` with `Retry-After`, over the limit.
  */
 export function enforceRateLimit(
   rateLimit: RateLimit,
   key: string,
-  who: string,
+  holder: string,
   headers: Record<string, string | number>,
 ): void {
-  const standing = rateLimit.take(key);
-  Object.assign(headers, headersOf(standing));
-  if (!standing.isAllowed)
-    throw rateLimitError(standing, `${who} may make ${standing.limit} requests a minute.`);
+  const status = rateLimit.take(key);
+  Object.assign(headers, headersOf(status));
+  if (!status.isAllowed)
+    throw rateLimitError(status, `${holder} may make ${status.limit} requests a minute.`);
 }
 
-/** The refusal of a request over a limit, which says where it stands and when to try again. */
-export function rateLimitError(standing: RateLimitStatus, why: string): DomainError {
-  const { retryAfterSeconds } = standing;
+/** Returns the error for a request over a limit, with the `X-RateLimit-…` headers and `Retry-After`. */
+export function rateLimitError(status: RateLimitStatus, why: string): DomainError {
+  const { retryAfterSeconds } = status;
   return new DomainError("rate_limited", `${why} Try again in ${retryAfterSeconds} s.`, {
-    headers: { ...headersOf(standing), "retry-after": String(retryAfterSeconds) },
+    headers: { ...headersOf(status), "retry-after": String(retryAfterSeconds) },
   });
 }
 

@@ -46,7 +46,7 @@ export function startServer(
 
   async function answer(request: Request): Promise<Response> {
     const startedAt = performance.now();
-    listener.hear();
+    listener.countRequest();
     const path = pathOf(request);
     const found = path === undefined ? undefined : findRoute(path);
     const canonical = found || path === undefined ? path : application.canonicalPath?.(path);

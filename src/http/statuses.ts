@@ -1,6 +1,6 @@
 import type { DomainError, ErrorCode } from "../errors.ts";
 
-/** Which HTTP status says which refusal: the one table of it. */
+/** The HTTP status of each error code. */
 export const statusOf: Record<ErrorCode, number> = {
   bad_request: 400,
   unauthenticated: 401,
@@ -12,7 +12,7 @@ export const statusOf: Record<ErrorCode, number> = {
   unsupported_media_type: 415,
   invalid: 422,
   rate_limited: 429,
-  // Not reached by requests, but a table has no holes.
+  // The command line's; no request leads to it.
   usage: 422,
   busy: 503,
   unwritable: 503,
@@ -22,10 +22,10 @@ export const statusOf: Record<ErrorCode, number> = {
   data_lost: 503,
 };
 
-/** When to come again after a 503, in seconds: what it waits for is an operator, or another process. */
+/** The delay to suggest after a 503, in seconds: an operator or another process has to act first. */
 const retryAfter = "5";
 
-/** The headers that belong to the refusal: its own, and `Retry-After` with every 503. */
+/** Returns the headers of the error response: the error's own, and `Retry-After` with every 503. */
 export function headersOf({ code, headers }: DomainError): Record<string, string> {
   return statusOf[code] === 503 ? { "Retry-After": retryAfter, ...headers } : headers;
 }

@@ -9,7 +9,7 @@ import { scimError, ScimError } from "./protocol/errors.ts";
 export async function readObject(request: Request): Promise<object> {
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
-    throw new ScimError(415, "Send the body as it is, without a Content-Encoding.");
+    throw new ScimError(415, "Send the body uncompressed, without a Content-Encoding.");
   }
   const value = parseJson(await readBytes(request));
   if (value instanceof UnreadableBody) throw scimError("invalidSyntax", value.error.message);

@@ -98,7 +98,7 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
       return response ?? internalErrorResponse();
     })
     .resolve(async ({ request }): Promise<{ directory: Directory }> => {
-      if (!isToken(bearerToken(request) ?? "")) throw wrongCredentials.refusal(request, unauthenticated());
+      if (!isToken(bearerToken(request) ?? "")) throw wrongCredentials.errorOf(request, unauthenticated());
       return { directory: { teamId: await teamId(read, team), root: baseUrl() + scimPath } };
     });
 

@@ -32,7 +32,7 @@ describe("wrong credentials", () => {
       () => at.now,
     );
     const request = new Request("http://localhost/");
-    const refused = (): string => wrong.refusal(request, notFound("thing")).code;
+    const refused = (): string => wrong.errorOf(request, notFound("thing")).code;
     return { at, lines, refused };
   }
 
