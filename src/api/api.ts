@@ -9,17 +9,17 @@ import { subscriptionRoutes } from "./subscriptions.ts";
 import type { Authentication } from "../http/authentication.ts";
 import { elysiaErrorResponse } from "../http/error-responses.ts";
 
-/** What the routes are built from. */
+/** The parts that the routes use. */
 export type ApiContext = SubscriptionParts &
   IngestParts & {
     authentication: Authentication;
-    /** The address under which the world reaches the server, without a slash at the end. */
+    /** The public URL of the server, without a trailing slash. */
     baseUrl: () => string;
   };
 
 /** Every route under `/api/v1`. */
 export function apiRoutes(context: ApiContext) {
-  // Hosts may be short (`http://x/`): without this Elysia takes the path from the 11th character on.
+  // By default Elysia assumes that the path starts at the 11th character or later; hosts may be shorter (`http://x/`).
   return new Elysia({ prefix: "/api/v1", normalize: false, handler: { standardHostname: false } })
     .onError(({ error, request, set }) => elysiaErrorResponse(error, request, set.headers))
     .use(channelRoutes(context))
@@ -29,7 +29,7 @@ export function apiRoutes(context: ApiContext) {
     .use(subscriptionRoutes(context));
 }
 
-/** What a typed client is made from: the type of the routes, with the answers that they give. */
+/** The type of the routes and their responses, from which a typed client is made. */
 export type ApiRoutes =
   ReturnType<typeof apiRoutes> extends Elysia<
     infer Prefix,
@@ -44,8 +44,8 @@ export type ApiRoutes =
     : never;
 
 /**
- * Elysia gives every route that has a schema a 422 of its own, for what its validation refuses. Ours refuses nothing,
- * because the schemas that it is given let everything through (see `contract`), so only a declared 422 is left.
+ * Elysia adds a 422 of its own validation to every route with a schema. Our schemas let everything through (see
+ * `contract`), so this type keeps declared ones only.
  */
 type AsAnswered<Routes> = {
   [Key in keyof Routes]: Routes[Key] extends { response: infer Answers }

@@ -23,7 +23,7 @@ export function channelRoutes({
       detail: {
         operationId: "listChannels",
         summary: "List channels",
-        description: "The channels that the subject may see, ordered by name.",
+        description: "The channels that the subject can see, ordered by name.",
       },
       response: {
         200: contract("ChannelList", dataOf(Type.Array(Channel)), "The channels."),
@@ -43,7 +43,7 @@ export function channelRoutes({
           operationId: "createChannel",
           summary: "Create a channel",
           description:
-            "The subject becomes its first member. A name whose slug is taken is refused, and so is the same body when it is sent again.",
+            "The subject becomes its first member. A name whose slug is taken is refused, so sending the same body twice is too.",
         },
         body: contract("ChannelInput", ChannelInput),
         response: { 201: channel, ...errorResponsesOfInput },

@@ -26,7 +26,7 @@ import {
 import { IncomingBody, IncomingForm, IncomingHeaders } from "../incoming-webhooks/schemas.ts";
 import { isSigned } from "../incoming-webhooks/store.ts";
 
-/** What the ingest address is built from. */
+/** The parts that the ingest route uses. */
 export type IngestParts = {
   database: Database;
   vault: Vault;
@@ -34,15 +34,15 @@ export type IngestParts = {
   wrongCredentials: WrongCredentials;
 };
 
-/** Those who share the limit of requests that are not known to be the sender's, in the words of its refusal. */
+/** The holder of the rate limit that all unsigned requests of a webhook share, as the error names it. */
 const unsignedSenders = "Senders without a valid signature";
 
-/** What counts as a failed signature: also a body too large to look for one, which else could be sent without end. */
+/** Whether the error counts as a failed signature. A body too large to verify does, or it would have no limit. */
 function isOfUnsigned(error: unknown): boolean {
   return error instanceof DomainError && (error.code === "unauthenticated" || error.code === "too_large");
 }
 
-/** `POST /webhooks/incoming/{token}` (specification part 4, ingest): the checks stand in the order in which they answer. */
+/** `POST /webhooks/incoming/{token}` (specification part 4, ingest); the first check that fails decides the response. */
 export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredentials }: IngestParts) {
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
     "/:token",
@@ -52,24 +52,24 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       if (hash === undefined || found === undefined) throw wrongCredentials.errorOf(request, noWebhook());
       const { webhook } = found;
       const headers = set.headers as Record<string, string>;
-      const spendOfSender = () => enforceRateLimit(ingestRateLimit, webhook.id, "This webhook", headers);
-      if (!isSigned(webhook)) spendOfSender();
+      const enforceSenderLimit = () => enforceRateLimit(ingestRateLimit, webhook.id, "This webhook", headers);
+      if (!isSigned(webhook)) enforceSenderLimit();
       let bytes: Uint8Array;
       try {
         bytes = await readBytes(request);
-        // The body may have taken its time: meanwhile the webhook can be revoked or have another secret.
+        // The body may have been slow: meanwhile the webhook may have been revoked or its secret rotated.
         const live = getLiveWebhook(database.read, hash);
         requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
       } catch (error) {
-        // Whoever cannot sign spends nothing of the one who can.
+        // Senders without the secret must not use up the limit of the one who has it.
         if (isSigned(webhook) && isOfUnsigned(error))
           enforceRateLimit(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
         throw error;
       }
-      if (isSigned(webhook)) spendOfSender();
+      if (isSigned(webhook)) enforceSenderLimit();
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
       await postIncoming(database, hash, payload);
-      // Elysia's own answer without a body would say "Accepted" in one.
+      // Elysia would send "Accepted" as the body.
       return new Response(null, { status: 202 });
     },
     {
@@ -77,8 +77,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       detail: {
         operationId: "postIncoming",
         summary: "Post through an incoming webhook",
-        description:
-          "The token in the address is the credential. JSON is taken under whatever content type it comes.",
+        description: "The token in the URL is the credential. JSON is accepted under any content type.",
         security: [],
       },
       headers: parameterContract(IncomingHeaders),
@@ -96,7 +95,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
         ),
         404: errorResponseBecause(
           "There is no such webhook, or it was revoked, or the platform is switched off.",
-          "There is no such incoming webhook.",
+          noWebhook().message,
         ),
         413: errorResponsesOfInput[413],
       },

@@ -45,7 +45,7 @@ export function memberRoutes({
           operationId: "addMember",
           summary: "Add a member",
           description:
-            "In private channels, by a member of it or a team admin. Who is a member already is refused.",
+            "Only in private channels, by a member of the channel or a team admin. Adding someone who is already a member is refused.",
         },
         body: contract("MemberInput", MemberInput),
         response: { 201: contract("UserData", dataOf(User), "The new member."), ...errorResponsesOfInput },
@@ -63,7 +63,7 @@ export function memberRoutes({
         detail: {
           operationId: "removeMember",
           summary: "Remove a member",
-          description: "In private channels, by a member of it or a team admin.",
+          description: "Only in private channels, by a member of the channel or a team admin.",
         },
         response: { 204: nothing, ...errorResponses },
       },

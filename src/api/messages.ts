@@ -39,11 +39,11 @@ export function messageRoutes({
         detail: {
           operationId: "listMessages",
           summary: "List messages",
-          description: "Newest first, 50 a page: replies, system notices and tombstones included.",
+          description: "Newest first, 50 a page, including replies, system notices and tombstones.",
         },
         query: parameterContract(MessagesQuery),
         response: {
-          200: contract("MessagePage", MessagePage, "One page of the messages, and where it stands."),
+          200: contract("MessagePage", MessagePage, "One page of the messages, with its position."),
           ...errorResponsesOfParameter,
         },
       },
@@ -62,7 +62,7 @@ export function messageRoutes({
         detail: {
           operationId: "postMessage",
           summary: "Post a message",
-          description: "Sending the same `client_uuid` again answers with the message of the first time.",
+          description: "Sending the same `client_uuid` again returns the first message.",
         },
         body: contract("MessageInput", MessageInput),
         response: { 201: message, ...errorResponsesOfInput },
@@ -92,7 +92,7 @@ export function messageRoutes({
         detail: {
           operationId: "editMessage",
           summary: "Edit a message",
-          description: "Only its author may.",
+          description: "Only the author can edit a message.",
         },
         body: contract("MessageEdit", MessageEdit),
         response: { 200: message, ...errorResponsesOfInput },
@@ -110,7 +110,7 @@ export function messageRoutes({
         detail: {
           operationId: "deleteMessage",
           summary: "Delete a message",
-          description: "Only its author may. A tombstone stays in the channel.",
+          description: "Only the author can delete a message. A tombstone stays in the channel.",
         },
         response: { 204: nothing, ...errorResponses },
       },

@@ -26,7 +26,7 @@ export function reactionRoutes({
         detail: {
           operationId: "addReaction",
           summary: "Add a reaction",
-          description: `Adding it again changes nothing. A message takes ${emojiOfMessageMax} different emoji at most; those that it has can always be added to.`,
+          description: `Adding it again changes nothing. A message can have at most ${emojiOfMessageMax} different emoji; one that it has already can always be added.`,
         },
         response: { 204: nothing, ...errorResponsesOfParameter },
       },
@@ -43,7 +43,7 @@ export function reactionRoutes({
         detail: {
           operationId: "removeReaction",
           summary: "Remove a reaction",
-          description: "Removing one that is not there changes nothing.",
+          description: "Removing a reaction that does not exist changes nothing.",
         },
         response: { 204: nothing, ...errorResponses },
       },

@@ -30,7 +30,7 @@ export function subscriptionRoutes({
       detail: {
         operationId: "listSubscriptions",
         summary: "List subscriptions",
-        description: "Those of the token's workspace, newest first.",
+        description: "The subscriptions of the token's workspace, newest first.",
       },
       response: {
         200: contract(
@@ -54,8 +54,8 @@ export function subscriptionRoutes({
           operationId: "createSubscription",
           summary: "Create a subscription",
           description:
-            "The answer holds the signing secret, which is never shown again. In a workspace that has as many " +
-            "subscriptions as it may (1,000, unless the operator of the server has set another limit), the answer is 422 on `url`.",
+            "The response holds the signing secret, which is never shown again. In a workspace at its maximum number of " +
+            "subscriptions (1,000, unless the operator has set another limit), the response is 422 on `url`.",
         },
         body: contract("SubscriptionInput", SubscriptionInput),
         response: {
@@ -74,7 +74,7 @@ export function subscriptionRoutes({
         detail: {
           operationId: "getSubscription",
           summary: "Show a subscription",
-          description: "With its 20 latest delivery attempts.",
+          description: "Includes its 20 latest delivery attempts.",
         },
         response: {
           200: contract(
@@ -100,7 +100,7 @@ export function subscriptionRoutes({
         detail: {
           operationId: "deleteSubscription",
           summary: "Delete a subscription",
-          description: "Nothing is sent from then on.",
+          description: "Parley sends nothing to it from then on.",
         },
         response: { 204: nothing, ...errorResponses },
       },

@@ -1,4 +1,4 @@
-/** A JSON Schema as the document holds it (draft 2020-12, which OpenAPI 3.1 takes as it is). */
+/** A JSON Schema (draft 2020-12, which OpenAPI 3.1 uses unchanged). */
 export type Schema = { [keyword: string]: unknown };
 
 export type Reference = { $ref: string };
@@ -33,14 +33,14 @@ export type Operation = {
   requestBody?: { required: boolean; content: Record<string, MediaType> };
   responses: Record<string, Response | Reference>;
   security: Array<Record<string, string[]>>;
-  /** The one scope that a token needs; left out where no token is asked for. */
+  /** The scope that a token needs; absent for operations without a token. */
   "x-required-scope"?: string;
 };
 
-/** The operations at one address, by method in lower case. */
+/** The operations of one path, by method in lower case. */
 export type PathItem = Record<string, Operation>;
 
-/** The parts of OpenAPI 3.1 that our document has. */
+/** The parts of OpenAPI 3.1 that the document uses. */
 export type OpenApiDocument = {
   openapi: "3.1.0";
   info: {
@@ -54,7 +54,7 @@ export type OpenApiDocument = {
   servers: Array<{ url: string }>;
   tags: Array<{ name: string; description: string }>;
   paths: Record<string, PathItem>;
-  /** What the server sends, by event type. */
+  /** The requests that the server sends, by event type. */
   webhooks: Record<string, PathItem>;
   components: {
     securitySchemes: Record<string, { type: string; scheme: string; description: string }>;

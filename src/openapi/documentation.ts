@@ -5,13 +5,13 @@ import pageStyles from "./docs-page/page.css" with { type: "file" };
 import start from "./docs-page/start.js" with { type: "file" };
 import { info } from "./info.ts";
 
-/** What is sent, byte for byte, and the mark by which it is recognised when it is asked for again. */
+/** A response body and its ETag. */
 type Content = { body: Uint8Array<ArrayBuffer>; type: string; etag: string };
 
 const javascript = "text/javascript; charset=utf-8";
 const css = "text/css; charset=utf-8";
 
-/** What the page loads, by its name under `/api/v1/docs/`. The binary carries these files. */
+/** The files of the page by name under `/api/v1/docs/`, embedded in the binary. */
 const files = {
   "swagger-ui-bundle.js": { path: bundle, type: javascript },
   "swagger-ui.css": { path: styles, type: css },
@@ -19,8 +19,8 @@ const files = {
   "page.css": { path: pageStyles, type: css },
 };
 
-// Nothing is loaded from elsewhere, sent elsewhere or shown inside of another page. Swagger UI has its icons in data:
-// addresses.
+// The page loads nothing from elsewhere, sends nothing elsewhere and cannot be framed. Swagger UI has its icons in data:
+// URLs.
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,7 +32,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-// Addresses are relative, so that the page also works behind a proxy that puts the server under a path.
+// The URLs are relative, so that the page also works behind a proxy that serves it under a path prefix.
 const page = `<!doctype html>
 <html lang="en">
   <head>
@@ -45,7 +45,7 @@ const page = `<!doctype html>
   </head>
   <body>
     <main id="reference"></main>
-    <noscript>This page needs JavaScript. What it shows is at <a href="openapi.json">openapi.json</a>.</noscript>
+    <noscript>This page needs JavaScript. The same document is at <a href="openapi.json">openapi.json</a>.</noscript>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script src="docs/start.js"></script>
   </body>
@@ -53,13 +53,13 @@ const page = `<!doctype html>
 `;
 
 /**
- * `/api/v1/openapi.json` and, for people, `/api/v1/docs`. Neither asks for a token, and neither is part of the API that
- * they describe. Whatever the page needs comes from here, so it works without the internet. `serverUrl` as in
+ * `/api/v1/openapi.json` and, for people, `/api/v1/docs`. Neither needs a token, nor is part of the API that they
+ * describe. The server has all files of the page, so it works without the internet. `serverUrl` as in
  * `openApiDocument`.
  */
 export function documentationRoutes(serverUrl?: string) {
   const document = lazily(async () => {
-    // Only who asks for the document waits for the code that makes it.
+    // Loaded on the first request, so that startup does not wait for it.
     const { openApiDocument } = await import("./openapi.ts");
     return contentOf(JSON.stringify(await openApiDocument(serverUrl)), "application/json");
   });
@@ -79,7 +79,7 @@ export function documentationRoutes(serverUrl?: string) {
   return routes;
 }
 
-/** Makes it when it is first asked for, and keeps it. */
+/** Calls `make` on first use and keeps the result. */
 function lazily<Made>(make: () => Promise<Made>): () => Promise<Made> {
   let made: Promise<Made> | undefined;
   return () => (made ??= make());
@@ -90,7 +90,7 @@ function contentOf(body: string | Uint8Array<ArrayBuffer>, type: string): Conten
   return { body: bytes, type, etag: `"${Bun.hash(bytes).toString(16)}"` };
 }
 
-/** The content, or 304 where the browser has it already. It asks each time, so a new version is seen at once. */
+/** The content, or 304 if the browser has it. Browsers revalidate every time, so a new version shows at once. */
 function answer(request: Request, { body, type, etag }: Content): Response {
   const headers = { etag, "cache-control": "no-cache", "referrer-policy": "no-referrer" };
   const known = request.headers

@@ -5,7 +5,7 @@ import type { Message, MessageEdit, MessagePage, MessageInput } from "../message
 import type { SubscriptionInput, WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
 import type { User } from "../users/schemas.ts";
 
-/** The ids that the examples share, so that they read as one story. */
+/** The ids that the examples share, so that they fit together. */
 export const exampleIds = {
   channel: "01a19b53-ea6b-73f3-bc6b-2b065d711a62",
   message: "01a1f9fc-8bfb-7fe8-9f66-786bf46fc011",
@@ -15,7 +15,7 @@ export const exampleIds = {
   event: "01a1f9fc-8bfd-7ade-93c6-509f31a7796a",
 };
 
-/** A signing secret that nobody has, of the length that they have. */
+/** A made-up signing secret of the real length. */
 export const exampleSecret = `whsec_${"EXAMPLE1".repeat(6)}`;
 
 const channel: Channel = {
@@ -62,7 +62,7 @@ const channelInput: ChannelInput = {
   visibility: "private",
   topic: "What goes live, and when",
 };
-// No client_uuid: whoever sent the example again, with another body, would be answered with the first message.
+// No client_uuid: a reader who sends the example again with another body would get the first message back.
 const messageInput: MessageInput = { body: "Version 4.2.0 is live." };
 const messageEdit: MessageEdit = { body: "Version 4.2.1 is live." };
 const memberInput: MemberInput = { user_id: exampleIds.user };
@@ -90,7 +90,7 @@ const delivery: WebhookDelivery = {
   created_at: "2026-11-20T17:24:00.164+00:00",
 };
 
-// No channel_ids: those of an example are in nobody's workspace, and would be refused.
+// No channel_ids: an example's exist in no workspace and would be refused.
 const subscriptionInput: SubscriptionInput = {
   name: subscription.name,
   url: subscription.url,
@@ -103,7 +103,7 @@ const incoming = {
   icon_url: "https://example.com/rocket.png",
 };
 
-/** An example of each body, by the name of its component. */
+/** The example of each body, by the name of its component. */
 export const examples: Readonly<Record<string, unknown>> = {
   ChannelData: { data: channel },
   ChannelList: { data: [channel] },
@@ -123,7 +123,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   IncomingForm: { payload: JSON.stringify(incoming) },
 };
 
-/** What the envelope of each event holds as `data`. */
+/** The `data` of each event's envelope. */
 export const eventExamples: Readonly<Record<WebhookEvent, unknown>> = {
   "message.created": { ...message, reactions: [] },
   "message.updated": { ...message, body: messageEdit.body, edited_at: "2026-11-20T17:31:45.902+00:00" },
@@ -138,8 +138,8 @@ export const eventExamples: Readonly<Record<WebhookEvent, unknown>> = {
 };
 
 /**
- * What the example of a 422 says, by operation; that of any other says that the first field is required. Where an
- * example is refused when it is sent again, this is how.
+ * The message in the example of a 422, by operation; the others say that the first field is required. Where sending an
+ * example a second time is refused, this is the message.
  */
 export const complaints: Readonly<Record<string, string>> = {
   createChannel: "There is a channel with the slug releases in this workspace already.",

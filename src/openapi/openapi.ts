@@ -20,7 +20,7 @@ import { ownResponse, headers, errorReference, errorComponents, inputErrorRespon
 import { finishedSchema } from "./schemas.ts";
 import { deliveries } from "./webhooks.ts";
 
-/** What `contract` gave a route, once it has become JSON. */
+/** The schema that `contract` gave a route, as JSON. */
 type Contracted = {
   [schemaKey]?: Schema;
   [formKey]?: Schema;
@@ -39,8 +39,8 @@ type PluginOperation = Omit<Operation, "parameters" | "requestBody" | "responses
 type PluginDocument = { paths: Record<string, Record<string, PluginOperation>> };
 
 /**
- * The OpenAPI 3.1 document, made from the very routes that the server answers with (specification part 9). Needs no
- * database. `serverUrl` is what the paths are appended to; the default stands for wherever the document comes from.
+ * Builds the OpenAPI 3.1 document from the routes that the server itself uses (specification part 9); no database is
+ * opened. The paths are appended to `serverUrl`; by default, to the origin that the document is loaded from.
  */
 export async function openApiDocument(serverUrl = "/"): Promise<OpenApiDocument> {
   const described = await describedPaths();
@@ -88,7 +88,7 @@ function finishedOperation(
   const { [schemaKey]: body, [formKey]: form } = requestBody?.content["application/json"].schema ?? {};
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const elsewhere = (operation.parameters ?? []).filter((parameter) => parameter.in !== "path");
-  // What the example of a 422 complains about: the first thing that a caller can get wrong.
+  // The example of a 422 is about the first field, or the first parameter, that a caller can get wrong.
   const fields = Object.keys(body?.properties ?? {});
   const field = fields[0] ?? elsewhere[0]?.name ?? inPath.at(-1) ?? "";
   const complaint = complaints[operationId] ?? `The ${field} field is required.`;

@@ -1,11 +1,11 @@
 import type { Parameter } from "./document.ts";
 import { exampleIds } from "./examples.ts";
 
-/** What can stand in the braces of a path, by its name, or by `operation.name` where one operation takes something else. */
+/** The path parameters by name, or by `operation.name` for one that differs in that operation. */
 export const pathParameters: Readonly<Record<string, Parameter>> = {
   channel: idInPath(
     "channel",
-    "The channel's id. One that the token's subject cannot see answers 404.",
+    "The channel's id. A channel that the token's subject cannot see is 404.",
     exampleIds.channel,
   ),
   message: idInPath("message", "The id of a message in this channel.", exampleIds.message),
@@ -18,7 +18,8 @@ export const pathParameters: Readonly<Record<string, Parameter>> = {
   token: {
     name: "token",
     in: "path",
-    description: "The secret at the end of the webhook's URL, which is shown once, when the webhook is made.",
+    description:
+      "The secret at the end of the webhook's URL, which is shown once, when the webhook is created.",
     required: true,
     schema: { type: "string" },
     example: "ply_in_EXAMPLE",
@@ -27,7 +28,7 @@ export const pathParameters: Readonly<Record<string, Parameter>> = {
     name: "emoji",
     in: "path",
     description:
-      "One Unicode emoji, or the `:name:` of an emoji of the workspace, at most 32 characters, percent-encoded.",
+      "One Unicode emoji, or the `:name:` of a custom emoji of the workspace: at most 32 characters, percent-encoded.",
     required: true,
     schema: { type: "string", minLength: 1, maxLength: 32 },
     example: "🎉",
@@ -35,7 +36,8 @@ export const pathParameters: Readonly<Record<string, Parameter>> = {
   "removeReaction.emoji": {
     name: "emoji",
     in: "path",
-    description: "The emoji of the reaction, percent-encoded. What can be no reaction is not there either.",
+    description:
+      "The emoji of the reaction, percent-encoded. Text that is not an emoji matches no reaction and is no error.",
     required: true,
     schema: { type: "string", minLength: 1 },
     example: "🎉",

@@ -1,34 +1,37 @@
+import { unauthenticated } from "../http/authentication.ts";
+import { internalErrorMessage } from "../http/error-responses.ts";
+import { notJson, tooLarge } from "../http/json-body.ts";
 import type { Header, MediaType, Reference, Response } from "./document.ts";
 
-/** Response headers, each said once. */
+/** The response headers, by name. */
 export const headers: Readonly<Record<string, Header>> = {
   "X-Request-Id": {
-    description: "Names this request in the server's log.",
+    description: "Identifies this request in the server's log.",
     schema: { type: "string", format: "uuid" },
     example: "01a1f9fc-8bf6-77c1-b1d6-5a05ee1f4e2a",
   },
   "X-RateLimit-Limit": {
-    description: "How many requests may be made in 60 seconds.",
+    description: "The maximum number of requests in 60 seconds.",
     schema: { type: "integer", minimum: 1 },
     example: 60,
   },
   "X-RateLimit-Remaining": {
-    description: "How many of them are left.",
+    description: "The number of requests left in the current 60 seconds.",
     schema: { type: "integer", minimum: 0 },
     example: 59,
   },
   "X-RateLimit-Reset": {
-    description: "When the 60 seconds end, in seconds since 1970.",
+    description: "When the current 60 seconds end, in seconds since 1970.",
     schema: { type: "integer", minimum: 0 },
     example: 1_795_195_500,
   },
   "Retry-After": {
-    description: "How long to wait, in seconds.",
+    description: "The number of seconds to wait before the next attempt.",
     schema: { type: "integer", minimum: 1 },
     example: 42,
   },
   "WWW-Authenticate": {
-    description: "The scheme to authenticate with.",
+    description: "The authentication scheme.",
     schema: { type: "string" },
     example: 'Bearer realm="parley"',
   },
@@ -36,22 +39,22 @@ export const headers: Readonly<Record<string, Header>> = {
 
 const rateLimitHeaders = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
-/** What a success says where the schema of its body does not say it. */
+/** The descriptions of successes without one of their own. */
 const successes: Readonly<Record<number, string>> = {
   200: "Done.",
   201: "Created.",
-  202: "Taken. There is no body.",
+  202: "Accepted. There is no body.",
   204: "Done. There is no body.",
 };
 
 type ErrorResponse = { name: string; description: string; message: string; headers: readonly string[] };
 
-/** The refusals whose body is an Error, by status: the name of their component, and what they say. */
+/** The error responses whose body is an Error, by status, each with the name of its component. */
 const errorResponses: Readonly<Record<number, ErrorResponse>> = {
   401: {
     name: "Unauthenticated",
     description: "The token is missing, malformed, expired or revoked.",
-    message: "Send a valid token as Authorization: Bearer <ACCESS_TOKEN>.",
+    message: unauthenticated().message,
     headers: ["WWW-Authenticate"],
   },
   403: {
@@ -63,45 +66,45 @@ const errorResponses: Readonly<Record<number, ErrorResponse>> = {
   404: {
     name: "NotFound",
     description:
-      "There is no such thing in the token's workspace, or the subject cannot see it: both read the same. While the platform is switched off, every address answers this.",
+      "The resource does not exist in the token's workspace, or its subject cannot see it; the response is the same. While the platform is switched off, every path is 404.",
     message: "There is no such channel.",
     headers: rateLimitHeaders,
   },
   413: {
     name: "TooLarge",
     description: "The body is larger than 1 MiB.",
-    message: "The body must not be larger than 1024 KiB.",
+    message: tooLarge().message,
     headers: rateLimitHeaders,
   },
   415: {
     name: "UnsupportedMediaType",
     description: "The body is not sent as `application/json` in UTF-8.",
-    message: "Send the body with Content-Type: application/json (in UTF-8).",
+    message: notJson().message,
     headers: rateLimitHeaders,
   },
   429: {
     name: "RateLimited",
     description:
-      "There were too many requests in these 60 seconds, or too many with wrong credentials from this address: that takes the place of 401, and of 404 for an address of an incoming webhook, and refuses nobody whose credentials are right.",
+      "The token has exceeded its rate limit, or too many requests with wrong credentials came from this client address. The latter replaces 401, and 404 for the URL of an incoming webhook; valid credentials are never refused for it.",
     message: "This token may make 60 requests a minute. Try again in 42 s.",
     headers: [...rateLimitHeaders, "Retry-After"],
   },
   500: {
     name: "Fault",
-    description: "A fault of the server; its log tells more under the `X-Request-Id`.",
-    message: "Something went wrong on our side. The server's log says what, under this X-Request-Id.",
+    description: "An internal error. The server's log has the details under this `X-Request-Id`.",
+    message: internalErrorMessage,
     headers: [],
   },
   503: {
     name: "Unavailable",
     description:
-      "The server cannot do this at the moment: its disk is full or faulty, another process kept the database locked, or the key of the stored secrets is not there. Nothing was saved.",
+      "The server cannot handle this request now: its disk is full or faulty, another process holds the database lock, or the key of the stored secrets is missing. Nothing was saved.",
     message: "The disk is full. Nothing was saved; make room on the disk of the data folder and try again.",
     headers: ["Retry-After"],
   },
 };
 
-/** The components that `refusal` refers to. */
+/** Returns the components to which `errorReference` refers. */
 export function errorComponents(): Record<string, Response> {
   return Object.fromEntries(
     Object.values(errorResponses).map(({ name, description, message, headers }) => [
@@ -115,21 +118,21 @@ export function errorComponents(): Record<string, Response> {
   );
 }
 
-/** The refusal of that status as every route has it, or undefined where its body is not an Error. */
+/** Returns the reference to the error response of that status, or undefined if its body is not an Error. */
 export function errorReference(status: number): Reference | undefined {
   const found = errorResponses[status];
   return found && { $ref: `#/components/responses/${found.name}` };
 }
 
-/** The refusal of input, with an example that complains about the field. */
+/** Returns the response to invalid input, with an example for the field. */
 export function inputErrorResponse(field: string, message: string): Response {
-  return response("The input is not valid; `errors` says what is wrong with each field.", {
+  return response("The input is invalid; `errors` lists the messages of each field.", {
     schema: { $ref: "#/components/schemas/ValidationError" },
     example: { message, errors: { [field]: [message] } },
   });
 }
 
-/** An answer of a route's own. Without a description it says what its status says. */
+/** Returns a response of one route. Without a description it has the one of its status. */
 export function ownResponse(status: number, description = successes[status], body?: MediaType): Response {
   if (description === undefined) throw new Error(`openapi/responses.ts does not say what ${status} means.`);
   return response(description, body);

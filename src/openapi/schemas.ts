@@ -1,6 +1,6 @@
 import type { Schema } from "./document.ts";
 
-// What else our schemas hold, such as `isTrimmed`, is known to our own checks only.
+// Others, such as `isTrimmed`, mean something to our own validation only.
 const keywords = new Set([
   "type",
   "title",
@@ -23,7 +23,7 @@ const keywords = new Set([
   "additionalProperties",
 ]);
 
-/** The keywords that hold schemas in their turn. */
+/** The keywords that contain schemas. */
 type Parts = {
   properties?: Record<string, Schema>;
   items?: Schema;
@@ -35,8 +35,8 @@ type Parts = {
 const everyKey = "^(.*)$";
 
 /**
- * The schema as OpenAPI 3.1 has it. Whatever has an `$id` in it is put into `named` under that name, and what is
- * returned refers to it.
+ * Returns the schema in the form of OpenAPI 3.1. A schema with an `$id`, nested ones included, goes into `named`, and a
+ * reference takes its place.
  */
 export function finishedSchema(schema: Schema, named: Map<string, Schema>): Schema {
   const { $id, ...rest } = schema;
@@ -50,7 +50,7 @@ function withKeywordsOnly(schema: Schema, named: Map<string, Schema>): Schema {
   for (const [keyword, value] of Object.entries(schema)) {
     if (keywords.has(keyword)) finished[keyword] = value;
   }
-  // Says nothing, and is there only because our texts have a length at both ends.
+  // Redundant: our text types always have both limits.
   if (finished.minLength === 0) delete finished.minLength;
   const { properties, items, patternProperties, anyOf } = schema as Parts;
   if (properties) finished.properties = finishedProperties(properties, named);
@@ -68,7 +68,7 @@ function finishedProperties(properties: Record<string, Schema>, named: Map<strin
   );
 }
 
-/** "X or null" as one schema of two types, which reads better than a union, where X can be written so. */
+/** "X or null" as one schema with two types, which reads better than a union; undefined if X cannot be written so. */
 function nullable([branch, other]: Schema[]): Schema | undefined {
   if (typeof branch?.type !== "string" || branch.enum || other?.type !== "null") return undefined;
   return { ...branch, type: [branch.type, "null"] };

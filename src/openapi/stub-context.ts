@@ -1,7 +1,7 @@
 import type { ApiContext } from "../api/api.ts";
 import { authentication } from "../http/authentication.ts";
 
-/** What routes are built from when they are only described: there is nothing behind them, and no database is opened. */
+/** Returns a context for routes that are only described: every part throws when used, and no database is opened. */
 export function stubContext(): ApiContext {
   return {
     database: absent(),
@@ -16,11 +16,11 @@ export function stubContext(): ApiContext {
   };
 }
 
-/** Something that is never there to be used: no request reaches a route that is only described. */
+/** A part that is never used, since no request reaches a route that is only described. */
 function absent<Part extends object>(): Part {
   return new Proxy({} as Part, {
     get: (_, name) => {
-      throw new Error(`A route that is only described asked for ${String(name)}.`);
+      throw new Error(`A route that is only described used ${String(name)}.`);
     },
   });
 }

@@ -13,7 +13,7 @@ import { finishedSchema } from "./schemas.ts";
 const events: Record<WebhookEvent, { firesWhen: string; data: TSchema }> = {
   "message.created": { firesWhen: "A message is posted to a channel.", data: Message },
   "message.updated": { firesWhen: "A message is edited.", data: Message },
-  "message.deleted": { firesWhen: "A message is deleted. Its body is blank from then on.", data: Message },
+  "message.deleted": { firesWhen: "A message is deleted. Its body is empty from then on.", data: Message },
   "reaction.added": { firesWhen: "A reaction is added to a message.", data: ReactionAdded },
   "channel.member_added": { firesWhen: "A member is added to a channel.", data: MemberAdded },
 };
@@ -25,11 +25,11 @@ const responses: Operation["responses"] = {
   "2XX": { description: "Delivered." },
   default: {
     description:
-      "Anything else, a redirect and no answer in time included, is a failed attempt. The same envelope is sent again, with growing pauses.",
+      "Any other outcome is a failed attempt, including redirects and timeouts; the same envelope is retried with exponential backoff.",
   },
 };
 
-/** What the server sends to subscriptions, by event type. The schemas of the envelopes are put into `schemas`. */
+/** Returns the requests that the server sends to subscriptions, by event type; adds the envelopes to `schemas`. */
 export function deliveries(schemas: Map<string, Schema>): Record<string, PathItem> {
   return Object.fromEntries(webhookEvents.map((event) => [event, { post: delivery(event, schemas) }]));
 }
@@ -41,7 +41,7 @@ function delivery(event: WebhookEvent, schemas: Map<string, Schema>): Operation 
   const example = { id: exampleIds.event, type: event, created_at, data: eventExamples[event] };
   return {
     operationId: `on${name}`,
-    // The document has a section of its own for these.
+    // They are in the section `webhooks` of the document.
     tags: [],
     summary: event,
     description: firesWhen,
@@ -84,13 +84,13 @@ function headersOf(event: WebhookEvent, rawBody: string): Parameter[] {
     ),
     header(
       "X-Service-Signature",
-      "`t=<seconds since 1970>,v1=<hex digest>`: the HMAC-SHA256 of `<t>.<raw request body>` under the subscription's signing secret. While a secret is being rotated there may be a second `v1`. Compare in constant time, and refuse a `t` older than 300 seconds.",
+      "`t=<seconds since 1970>,v1=<hex digest>`: the HMAC-SHA256 of `<t>.<raw request body>` under the subscription's signing secret. During a secret rotation there may be a second `v1`. Compare in constant time, and reject a `t` older than 300 seconds.",
       { type: "string" },
       deliverySignature(secrets, sentAtSeconds, rawBody),
     ),
     header(
       "webhook-id",
-      "The envelope's `id`, for libraries of Standard Webhooks.",
+      "The envelope's `id`, for Standard Webhooks libraries.",
       { type: "string", format: "uuid" },
       exampleIds.event,
     ),
@@ -102,7 +102,7 @@ function headersOf(event: WebhookEvent, rawBody: string): Parameter[] {
     ),
     header(
       "webhook-signature",
-      "`v1,<base64 digest>`: the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw request body>` under what the signing secret says in base64 behind `whsec_`. While a secret is being rotated there may be a second one behind a space.",
+      "`v1,<base64 digest>`: the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw request body>` under the key that the signing secret holds in base64 after `whsec_`. During a secret rotation there may be a second signature after a space.",
       { type: "string" },
       standardSignature(secrets, exampleIds.event, sentAtSeconds, rawBody),
     ),

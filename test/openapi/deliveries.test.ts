@@ -18,7 +18,7 @@ test("deliveries are described for every event type", () => {
 });
 
 test.each(deliveries)(
-  "$event carries its headers, and an envelope that its example fits",
+  "$event carries its headers, and an envelope whose example matches the schema",
   ({ event, operation }) => {
     const headers = operation.parameters.map((parameter) => ("name" in parameter ? parameter.name : ""));
     expect(headers.slice(0, 3)).toEqual(["X-Service-Event", "X-Service-Delivery", "X-Service-Signature"]);
@@ -29,7 +29,7 @@ test.each(deliveries)(
   },
 );
 
-test.each(deliveries)("$event shows a signature that a library would make", ({ operation }) => {
+test.each(deliveries)("$event shows the signature that a library computes", ({ operation }) => {
   const examples = new Map(
     operation.parameters.flatMap((parameter) =>
       "name" in parameter ? [[parameter.name, parameter.example] as const] : [],

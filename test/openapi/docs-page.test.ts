@@ -8,7 +8,7 @@ import { startWebhookStage } from "../support/webhook-stage.ts";
 const postIncoming = "#operations-Incoming_webhooks-postIncoming";
 const listChannels = "#operations-Channels-listChannels";
 
-test("a browser without the internet shows the documentation, takes a token and tries an operation with it", async () => {
+test("a browser without internet access shows the documentation, accepts a token and tries an operation with it", async () => {
   await using server = await startServer();
   await using workspace = openWorkspace(server.dataDir);
   const team = await workspace.team("Acme");
@@ -35,7 +35,7 @@ test("a browser without the internet shows the documentation, takes a token and 
   expect(page.complaints).toEqual([]);
 }, 20_000);
 
-test("the page sends the example of an incoming webhook in each form that it offers, twice", async () => {
+test("the page sends the example of an incoming webhook in each encoding that it offers, twice", async () => {
   await using stage = await startWebhookStage();
   const channel = await stage.channel();
   const { token } = await stage.incoming(channel);

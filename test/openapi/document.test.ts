@@ -59,7 +59,7 @@ describe("the OpenAPI document", () => {
     expect(document.info.version).toBe("1.0.0");
   });
 
-  test("leaves a linter of OpenAPI with nothing to say", async () => {
+  test("passes an OpenAPI linter", async () => {
     const config = await createConfig({ extends: ["recommended"] });
     const problems = await lintFromString({
       source: JSON.stringify(document),
@@ -71,13 +71,13 @@ describe("the OpenAPI document", () => {
     );
   });
 
-  test("holds schemas of plain JSON Schema", () => {
+  test("holds plain JSON Schema", () => {
     for (const name of Object.keys(document.components.schemas)) {
       expect(schemaNamed(name), name).toBeFunction();
     }
   });
 
-  test("has no key that is ours alone but the required scope", () => {
+  test("has no extension key except the required scope", () => {
     const keys = new Set(JSON.stringify(document).match(/"(x-[^"]*|\$id|nullable)"(?=:)/g));
     expect([...keys]).toEqual(['"x-required-scope"']);
   });
@@ -110,7 +110,7 @@ describe("the operations", () => {
     expect(responseOf(responses[success] as Response).content === undefined).toBe(isEmpty);
   });
 
-  test("answer every refusal that the specification lists", () => {
+  test("have every error response that the specification lists", () => {
     for (const [name, { responses }] of operations) {
       expect(Object.keys(responses), name).toEqual(
         expect.arrayContaining(["401", "403", "404", "429", "500"]),
@@ -129,7 +129,7 @@ describe("the operations", () => {
     }
   });
 
-  test("carry the headers that go with each status", () => {
+  test("carry the headers of each status", () => {
     const rateLimit = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
     for (const [name, { responses, security }] of operations) {
       for (const [status, response] of Object.entries(responses)) {
@@ -159,7 +159,7 @@ describe("the operations", () => {
     }
   });
 
-  test("let messages be listed by page", () => {
+  test("list messages by page", () => {
     const { parameters } = getOperation("GET /api/v1/channels/{channel}/messages");
     expect(parameters).toContainEqual(
       expect.objectContaining({
@@ -171,12 +171,12 @@ describe("the operations", () => {
     );
   });
 
-  test("limit the length of an emoji, but not of one to remove: one that cannot be there is not", () => {
+  test("limit the length of an emoji, but not of one to remove: an impossible one matches nothing", () => {
     const { emoji, "removeReaction.emoji": removed } = document.components.parameters;
     expect([emoji?.schema.maxLength, removed?.schema.maxLength]).toEqual([32, undefined]);
   });
 
-  test("take JSON, and incoming webhooks a form that holds it", () => {
+  test("take JSON, and incoming webhooks also a form that holds it", () => {
     const json = "application/json";
     for (const [name, operation] of operations) {
       const isIncoming = name.startsWith("POST /webhooks/incoming/");
@@ -186,12 +186,15 @@ describe("the operations", () => {
     }
   });
 
-  test.each([...operations])("%s shows an example of each body, true to its schema", (_name, operation) => {
-    for (const body of bodiesOf(operation)) {
-      expect(body.example).toBeDefined();
-      expect(complaintsAbout(body)).toEqual([]);
-    }
-  });
+  test.each([...operations])(
+    "%s shows an example of each body that matches its schema",
+    (_name, operation) => {
+      for (const body of bodiesOf(operation)) {
+        expect(body.example).toBeDefined();
+        expect(complaintsAbout(body)).toEqual([]);
+      }
+    },
+  );
 });
 
 describe("the resources", () => {

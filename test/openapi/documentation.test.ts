@@ -19,14 +19,14 @@ const assets: ReadonlyArray<[path: string, type: string]> = [
 ];
 
 describe("the served document", () => {
-  test("is the one that the command line prints, and asks for no token", async () => {
+  test("is the one that the command line prints, and needs no token", async () => {
     const response = await fetch(`${server.url}/api/v1/openapi.json`);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(await openApiDocument())));
   });
 
-  test("names the server by its public address where that is known", async () => {
+  test("names the server by its public URL if one is set", async () => {
     await using behindProxy = await startServer({
       environment: { PARLEY_BASE_URL: "https://chat.example.com/parley/" },
     });
@@ -38,7 +38,7 @@ describe("the served document", () => {
 });
 
 describe("the documentation page", () => {
-  test("is HTML that may load, ask and be shown by nothing but this server", async () => {
+  test("is HTML that loads from and connects to this server alone, and cannot be framed", async () => {
     const response = await fetch(server.url + page);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -56,14 +56,14 @@ describe("the documentation page", () => {
     expect(await response.text()).not.toMatch(/https?:\/\//);
   });
 
-  test.each(assets)("brings %s as %s", async (path, type) => {
+  test.each(assets)("serves %s as %s", async (path, type) => {
     const response = await fetch(server.url + path);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe(type);
     expect((await response.text()).length).toBeGreaterThan(100);
   });
 
-  test("loads just the files that the server brings", async () => {
+  test("loads exactly the files that the server serves", async () => {
     const html = await (await fetch(server.url + page)).text();
     const loaded = [...html.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, file]) => `/api/v1/${file}`);
     expect(loaded.sort()).toEqual(assets.map(([path]) => path).sort());

@@ -52,32 +52,29 @@ test("every operation of the document is tried", () => {
   expect(operationIds.toSorted()).toEqual(outcomes.map(([operationId]) => operationId).toSorted());
 });
 
-test.each(outcomes)(
-  "the example of %s answers %d, and %d when it is sent again",
-  async (id, first, again) => {
-    const found = described().find(({ operation }) => operation.operationId === id);
-    if (!found) throw new Error(`the document has no ${id}`);
-    const { method, path, operation } = found;
-    for (const [type, { example }] of Object.entries(operation.requestBody?.content ?? { none: {} })) {
-      const own = await ownThings();
-      const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => own.inPath[name] ?? exampleOf(name));
-      const body = own.inBody(example);
-      const send = (): Promise<Answer<unknown>> =>
-        id === "postIncoming"
-          ? stage.send(own.token, ...formOf(type, body))
-          : stage.api.send(method, address.replace("/api/v1", ""), body);
-      const answers = [await send(), await send()];
-      expect(
-        answers.map(({ status }) => status),
-        answers[1]?.text,
-      ).toEqual([first, again]);
-      if (again === 201) expect(idOf(answers[1])).not.toBe(idOf(answers[0]));
-      if (again === 422)
-        expect(Object.keys(errorsIn(answers[1]?.json))).toEqual(Object.keys(refused(operation)));
-      if (id === "createChannel") expect(errorsIn(answers[1]?.json)).toEqual(refused(operation));
-    }
-  },
-);
+test.each(outcomes)("the example of %s gets %d, and %d when it is sent again", async (id, first, again) => {
+  const found = described().find(({ operation }) => operation.operationId === id);
+  if (!found) throw new Error(`the document has no ${id}`);
+  const { method, path, operation } = found;
+  for (const [type, { example }] of Object.entries(operation.requestBody?.content ?? { none: {} })) {
+    const own = await ownThings();
+    const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => own.inPath[name] ?? exampleOf(name));
+    const body = own.inBody(example);
+    const send = (): Promise<Answer<unknown>> =>
+      id === "postIncoming"
+        ? stage.send(own.token, ...formOf(type, body))
+        : stage.api.send(method, address.replace("/api/v1", ""), body);
+    const answers = [await send(), await send()];
+    expect(
+      answers.map(({ status }) => status),
+      answers[1]?.text,
+    ).toEqual([first, again]);
+    if (again === 201) expect(idOf(answers[1])).not.toBe(idOf(answers[0]));
+    if (again === 422)
+      expect(Object.keys(errorsIn(answers[1]?.json))).toEqual(Object.keys(refused(operation)));
+    if (id === "createChannel") expect(errorsIn(answers[1]?.json)).toEqual(refused(operation));
+  }
+});
 
 /** A channel with a message, a member, a subscription and an incoming webhook, for the ids of the examples to stand for. */
 async function ownThings() {

@@ -28,7 +28,7 @@ export const nothing: Body<"/api/v1/channels/{channel}/messages"> = {};
 `;
 
 describe("a client that is generated from the document", () => {
-  test("by openapi-typescript sends what the specification asks for, and no more", async () => {
+  test("by openapi-typescript sends the required fields and no others", async () => {
     using folder = temporaryFolder();
     const packages = join(import.meta.dir, "generated-client");
     for (const name of ["package.json", "bun.lock"]) {
@@ -42,12 +42,12 @@ describe("a client that is generated from the document", () => {
     await run(folder.path, "node_modules/typescript/bin/tsc", ...strict, "client.ts");
   }, 60_000);
 
-  test("in Go has no type of the name that the maker of another type has", () => {
+  test("in Go has no type named like the constructor of another type", () => {
     const makers = Object.keys(schemas).map((name) => `New${name}`);
     expect(Object.keys(schemas).filter((name) => makers.includes(name))).toEqual([]);
   });
 
-  test("may leave out what has a default, which generators take for required", () => {
+  test("may leave out fields with a default, which generators treat as required", () => {
     const withDefault = Object.entries(schemas).flatMap(([name, { properties = {} }]) =>
       Object.entries(properties as Record<string, Schema>)
         .filter(([, property]) => "default" in property)

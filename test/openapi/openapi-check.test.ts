@@ -27,7 +27,7 @@ async function judge(
   return () => checkAgainstDocument(method, `/api/v1${path}`, answer.status, answer.headers, answer.json);
 }
 
-describe("an answer that the document describes passes", () => {
+describe("a response that the document describes passes", () => {
   test.each([
     ["GET", "/channels", undefined],
     ["POST", "/channels", { name: "checked", visibility: "private" }],
@@ -43,7 +43,7 @@ describe("an answer that the document describes passes", () => {
   });
 });
 
-describe("an answer that the document does not describe is refused", () => {
+describe("a response that the document does not describe fails", () => {
   type Listed = { data: Array<Record<string, unknown>> };
   const first = (json: unknown) => (json as Listed).data[0] ?? {};
 
@@ -52,12 +52,12 @@ describe("an answer that the document does not describe is refused", () => {
     expect(judged).toThrow("listChannels does not answer 202");
   });
 
-  test("for a field that is missing", async () => {
+  test("for a missing field", async () => {
     const judged = await judge("GET", "/channels", undefined, ({ json }) => delete first(json).topic);
     expect(judged).toThrow("must have required property 'topic'");
   });
 
-  test("for a field that is not known", async () => {
+  test("for an unknown field", async () => {
     const judged = await judge("GET", "/channels", undefined, ({ json }) => (first(json).token = "x"));
     expect(judged).toThrow("must NOT have additional properties");
   });
@@ -80,14 +80,14 @@ describe("an answer that the document does not describe is refused", () => {
     expect(judged).toThrow("there is a body");
   });
 
-  test("for a header that is missing", async () => {
+  test("for a missing header", async () => {
     const judged = await judge("GET", "/channels", undefined, ({ headers }) =>
       headers.delete("X-RateLimit-Reset"),
     );
     expect(judged).toThrow("the header X-RateLimit-Reset is missing");
   });
 
-  test("for an address or a method that is not there", async () => {
+  test("for an unknown path or method", async () => {
     expect(await judge("GET", "/nowhere", undefined, (answer) => (answer.status = 200))).toThrow(
       "no such address",
     );

@@ -21,14 +21,14 @@ const beside = [
 ];
 
 describe("the routes and the document", () => {
-  test("are the same, but for the few addresses beside the API", () => {
+  test("are the same, except the few paths outside of the API", () => {
     const { routes } = application(stubContext(), { integrationsEnabled: true, baseUrl: "" });
     const served = routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
     const described = documented.map(({ method, path }) => `${method} ${path}`);
     expect(served.sort()).toEqual([...described, ...beside].sort());
   });
 
-  test("agree about the methods of every address, and on none that is answered without its credential", async () => {
+  test("agree on the methods of every path, none of which works without its credential", async () => {
     await using server = await startServer();
     for (const [path, item] of Object.entries(document.paths)) {
       const address = server.url + path.replaceAll(/\{\w+\}/g, "0");

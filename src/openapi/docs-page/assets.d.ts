@@ -1,4 +1,4 @@
-// Imported with { type: "file" }, each is the path of a file that the binary carries.
+// Imported with { type: "file" }, each is the path of a file embedded in the binary.
 declare module "swagger-ui-dist/swagger-ui-bundle.js" {
   const path: string;
   export default path;

@@ -1,4 +1,4 @@
-// Runs in the reader's browser, once swagger-ui-bundle.js has been loaded.
+// Runs in the browser, after swagger-ui-bundle.js.
 SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#reference",
@@ -6,6 +6,6 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   filter: true,
   defaultModelsExpandDepth: 0,
-  // Without this the page would send its address to a validator on the internet.
+  // By default the page sends its URL to a validator on the internet.
   validatorUrl: null,
 });
