@@ -25,7 +25,7 @@ function misspelled(): string {
   return token.slice(0, -1) + (token.endsWith("0") ? "1" : "0");
 }
 
-describe("a request without a valid token is refused in one and the same way", () => {
+describe("a request without a valid token is always refused in the same way", () => {
   const ways: Record<string, () => string[]> = {
     "no header": () => [],
     "an empty header": () => ["Authorization:"],
@@ -70,7 +70,7 @@ describe("a request without a valid token is refused in one and the same way", (
     expect(headers.has("x-ratelimit-limit")).toBe(false);
   });
 
-  test("the token in the address, under any of the names that others take it by", async () => {
+  test("the token in the URL, under any parameter name that other services use", async () => {
     for (const name of ["access_token", "token", "bearer", "authorization", "api_key", "Authorization"]) {
       const line = `GET /api/v1/channels?${name}=${token}&${name}=Bearer%20${token} HTTP/1.1`;
       expect((await ask(stage.server.url, line)).status).toBe(401);
@@ -91,7 +91,7 @@ describe("a request without a valid token is refused in one and the same way", (
   });
 });
 
-test("a header that no parser should take is refused by the parser", async () => {
+test("a malformed header is refused by the parser", async () => {
   for (const value of ["a".repeat(100_000), `${token}\0`, `\0${token}`]) {
     const request = requestText(get, ["Host: a", `Authorization: Bearer ${value}`, "Connection: close"]);
     const answers = await exchange(stage.server.url, request);
@@ -99,7 +99,7 @@ test("a header that no parser should take is refused by the parser", async () =>
   }
 });
 
-test("a token is taken whatever the case of its scheme, and whoever else is named", async () => {
+test("a token is accepted in any case of its scheme, whatever other headers name", async () => {
   for (const scheme of ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "]) {
     const headers = [
       `Authorization: ${scheme} ${token}`,
@@ -111,7 +111,7 @@ test("a token is taken whatever the case of its scheme, and whoever else is name
   }
 });
 
-test("a token that is revoked ends inside of a stream of requests on one connection", async () => {
+test("a revoked token stops working in the middle of a stream of requests on one connection", async () => {
   const { workspace, cast } = stage;
   const victim = await workspace.token(cast.member);
   using connection = new RawConnection(stage.server.url);
@@ -145,7 +145,7 @@ describe("guessing tokens", () => {
     }
   }
 
-  test("a hundred thousand times leaves nothing behind in memory, and the owner of one undisturbed", async () => {
+  test("a hundred thousand times leaves nothing in memory and does not affect a valid token", async () => {
     await guess(20_000);
     const before = residentMiB(stage.server.pid);
     await guess(80_000);
@@ -155,7 +155,7 @@ describe("guessing tokens", () => {
 });
 
 describe("the rate limit of a token", () => {
-  test("is not lifted by a header that names another sender, another host or another token", async () => {
+  test("is not lifted by a header with another client, host or token", async () => {
     await using strict = await startStage({ INTEGRATIONS_API_RATE_LIMIT: "3" });
     const limited = await strict.workspace.token(strict.cast.member);
     const statuses = [];
@@ -175,7 +175,7 @@ describe("the rate limit of a token", () => {
     expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
   });
 
-  test("counts a request whatever becomes of it", async () => {
+  test("counts a request whatever its outcome", async () => {
     await using strict = await startStage({ INTEGRATIONS_API_RATE_LIMIT: "3" });
     const limited = await strict.workspace.token(strict.cast.member, "channels:write");
     const client = apiClient(strict.server.url, limited.token);
@@ -189,4 +189,4 @@ describe("the rate limit of a token", () => {
   });
 });
 
-test("left no fault in the log", () => expectNoFaults(stage.server));
+test("left no internal error in the log", () => expectNoFaults(stage.server));

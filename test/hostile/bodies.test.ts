@@ -70,7 +70,7 @@ async function thenGet(headers: string[], body: string) {
 }
 
 describe("a body", () => {
-  test("of 1 MiB is read, and one byte more is refused in JSON, whether its length is told or not", async () => {
+  test("of 1 MiB is read, and one byte more is refused in JSON, with or without a declared length", async () => {
     expect((await member.post(messages, bodyOfBytes(mebibyte))).status).toBe(422);
     expect((await member.post(messages, bodyOfBytes(mebibyte + 1))).status).toBe(413);
     for (const [bytes, status] of [
@@ -84,7 +84,7 @@ describe("a body", () => {
     }
   });
 
-  test("that is too long leaves the connection as it was, for the sender to read the refusal", async () => {
+  test("that is too long leaves the connection open, so that the client can read the error", async () => {
     const body = "a".repeat(5 * mebibyte);
     const [told, after] = await thenGet([authorization, lengthOf(body.length)], body);
     expect([told.status, after.status]).toEqual([413, 200]);
@@ -92,7 +92,7 @@ describe("a body", () => {
     expect([untold.status, afterwards.status]).toEqual([413, 200]);
   });
 
-  test("that is only announced is refused at once", async () => {
+  test("that is too long by its declared length is refused at once", async () => {
     for (const bytes of [mebibyte + 1, 9_000_000_000, 9_000_000_000_000_000]) {
       using connection = new RawConnection(stage.server.url);
       connection.write(requestText(post, ["Host: a", authorization, lengthOf(bytes)]));
@@ -102,13 +102,13 @@ describe("a body", () => {
     }
   });
 
-  test("without a token is refused for the token, whatever its length", async () => {
+  test("without a token is refused for the missing token, whatever its length", async () => {
     const body = "a".repeat(2 * mebibyte);
     const [refused, after] = await thenGet([lengthOf(body.length)], body);
     expect([refused.status, after.status]).toEqual([401, 200]);
   });
 
-  test("is not read where nothing asks for one", async () => {
+  test("is not read on routes without one", async () => {
     const { id } = await stage.workspace.channel(stage.cast.member, "to be archived");
     const body = "not JSON, and not in our way";
     const archive = `POST /api/v1/channels/${id}/archive HTTP/1.1`;
@@ -118,7 +118,7 @@ describe("a body", () => {
     );
   });
 
-  test("is waited for by those who ask whether to send it", async () => {
+  test("is accepted after Expect: 100-continue", async () => {
     using connection = new RawConnection(stage.server.url);
     const body = JSON.stringify({ body: "hello" });
     connection.write(
@@ -133,7 +133,7 @@ describe("a body", () => {
 });
 
 describe("memory", () => {
-  test("is not taken by bodies that nobody reads", async () => {
+  test("is not used by bodies that nobody reads", async () => {
     const growth = await growthDuring(stage.server.pid, async () => {
       for (const [header, block] of [
         [lengthOf(300 * mebibyte), "a".repeat(mebibyte)],
@@ -145,14 +145,14 @@ describe("memory", () => {
     expect(growth).toBeLessThan(50);
   });
 
-  test("is not taken by a body that never ends", async () => {
+  test("is not used by a body that never ends", async () => {
     const growth = await growthDuring(stage.server.pid, async () => {
       await floodPastRefusal([authorization, chunked], chunkOf("a".repeat(mebibyte + 1)), 413);
     });
     expect(growth).toBeLessThan(50);
   });
 
-  test("is not taken by bodies that come in crumbs", async () => {
+  test("is not used by bodies that come in tiny chunks", async () => {
     const crumbs = chunkOf("a").repeat(mebibyte / 2);
     const headers = ["Host: a", authorization, chunked, "Connection: close"];
     const growth = await growthDuring(stage.server.pid, async () => {
@@ -165,13 +165,13 @@ describe("memory", () => {
   });
 });
 
-describe("a sender that breaks off", () => {
+describe("a client that disconnects", () => {
   test.each([
     ["inside of the body", lengthOf(100), '{"body": "broken off'],
     ["before the body", lengthOf(100), ""],
     ["inside of a chunk", chunked, '64\r\n{"body": "broken off'],
     ["between two chunks", chunked, chunkOf('{"body": "broken off"}')],
-  ])("%s has posted nothing, and that is no fault of ours", async (_where, header, body) => {
+  ])("%s has posted nothing, and it is no internal error", async (_where, header, body) => {
     const { length: before } = await linesUpToNow(stage.server);
     using connection = new RawConnection(stage.server.url);
     connection.write(requestText(post, ["Host: a", authorization, header], body));
@@ -238,4 +238,4 @@ describe("the type of a body", () => {
   );
 });
 
-test("left no fault in the log", () => expectNoFaults(stage.server));
+test("left no internal error in the log", () => expectNoFaults(stage.server));

@@ -44,7 +44,7 @@ async function get(path: string) {
 }
 
 test.each(Object.keys(behaviours).filter((path) => path.startsWith("/throws") || path === "/rejects"))(
-  "a fault that the application lets out is a 500 that says nothing of it, and a line in the log: %s",
+  "an error that the application throws is a 500 without details, with a line in the log: %s",
   async (path) => {
     const { status, headers, text } = await get(path);
     expect(status).toBe(500);
@@ -55,11 +55,11 @@ test.each(Object.keys(behaviours).filter((path) => path.startsWith("/throws") ||
   },
 );
 
-test("an address that is none of the application's never reaches it", async () => {
+test("a path without a route never reaches the application", async () => {
   for (const path of ["/", "/works/", "/works/x", "/%77orks"]) expect((await get(path)).status).toBe(404);
 });
 
-test("an answer that says how long it may be kept keeps its word", async () => {
+test("a response with its own Cache-Control keeps it", async () => {
   expect((await get("/caches")).headers.get("cache-control")).toBe("max-age=60");
   expect((await get("/works")).headers.get("cache-control")).toBe("no-store");
 });

@@ -6,7 +6,7 @@ import { atEndOfRun } from "../support/end-of-run.ts";
 import { startServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-describe("in a folder that somebody else has filled", () => {
+describe("in a current folder with files from somebody else", () => {
   const folder = temporaryFolder();
   atEndOfRun(() => folder[Symbol.dispose]());
   const trap = join(folder.path, "trap");
@@ -39,7 +39,7 @@ describe("in a folder that somebody else has filled", () => {
     expect(existsSync(sprung)).toBe(false);
   });
 
-  test("a command takes no setting from it", async () => {
+  test("a command reads no settings from it", async () => {
     const create = ["webhooks", "create", "--name", "N", "--event", "message.created"];
     const { status, stderr } = await run(
       dataDir,
@@ -51,7 +51,7 @@ describe("in a folder that somebody else has filled", () => {
     expect(stderr).toContain("127.0.0.1");
   });
 
-  test("a server takes neither, also after it has started itself anew", async () => {
+  test("a server does neither, also after restarting itself", async () => {
     const within = ["/bin/sh", "-c", `cd '${trap}' && exec "$0" "$@"`];
     await using server = await startServer({ dataDir, environment, within });
     expect(await server.stop()).toBe(0);

@@ -48,8 +48,8 @@ async function workspaceFolder(): Promise<
   return Object.assign(folder, { data, file: (name: string) => join(data, name) });
 }
 
-describe("a secret.key that others can have written", () => {
-  test.each([0o666, 0o620, 0o602])("by its mode %o is refused with the chmod that mends it", async (mode) => {
+describe("a secret.key that others could have written", () => {
+  test.each([0o666, 0o620, 0o602])("by its mode %o is refused with the chmod that fixes it", async (mode) => {
     using folder = await workspaceFolder();
     const key = folder.file("secret.key");
     chmodSync(key, mode);
@@ -86,14 +86,11 @@ describe("a secret.key that others can have written", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  testAsRoot(
-    "does not keep root from working for the login that the folder and its key belong to",
-    async () => {
-      using folder = await workspaceFolder();
-      for (const path of [folder.data, folder.file("secret.key")]) chownSync(path, stranger, stranger);
-      expect(await run(folder.data, toNobody)).toMatchObject({ status: 0 });
-    },
-  );
+  testAsRoot("does not keep root from working for the user who owns the folder and its key", async () => {
+    using folder = await workspaceFolder();
+    for (const path of [folder.data, folder.file("secret.key")]) chownSync(path, stranger, stranger);
+    expect(await run(folder.data, toNobody)).toMatchObject({ status: 0 });
+  });
 
   testAsRoot("is taken from the owner of the folder by the others of its group", async () => {
     using folder = await workspaceFolder();
@@ -116,7 +113,7 @@ describe("a secret.key that others can have written", () => {
     expect(stderr.toString().trimEnd()).toEndWith(`chown ${stranger} ${folder.file("secret.key")}`);
   });
 
-  test("is no concern of a server that has its key from its settings", async () => {
+  test("does not matter to a server whose key is in its settings", async () => {
     using folder = await workspaceFolder();
     chmodSync(folder.file("secret.key"), 0o666);
     const environment = { PARLEY_SECRET_KEY: readFileSync(folder.file("secret.key"), "utf8").trim() };
@@ -125,7 +122,7 @@ describe("a secret.key that others can have written", () => {
   });
 });
 
-describe("each start warns, with the command that ends it,", () => {
+describe("each start warns, with the command that fixes it,", () => {
   test.each([
     ["of a data folder that everybody may write", "", 0o777, "chmod o-w"],
     ["of a sticky one, too", "", 0o1777, "chmod o-w"],
@@ -151,7 +148,7 @@ describe("each start warns, with the command that ends it,", () => {
   });
 });
 
-test("a key that the group may read as it may the database is taken, and not warned of", async () => {
+test("a key that the group may read, as it may the database, is accepted without a warning", async () => {
   using folder = await workspaceFolder();
   chmodSync(folder.data, 0o770);
   for (const name of ["parley.db", "queue.signal"]) chmodSync(folder.file(name), 0o660);
@@ -162,7 +159,7 @@ test("a key that the group may read as it may the database is taken, and not war
 });
 
 testAsRoot(
-  "a key of root's that the server may read by its group alone is taken, and not warned of",
+  "root's key that the server may read through its group only is accepted without a warning",
   async () => {
     using folder = await workspaceFolder();
     for (const name of ["", "/parley.db", "/queue.signal"]) chownSync(folder.data + name, stranger, stranger);
@@ -182,7 +179,7 @@ testAsRoot(
   },
 );
 
-describe("a symbolic link in the place of a file of the data folder is not followed:", () => {
+describe("a symbolic link in place of a file of the data folder is not followed:", () => {
   const ours = ["parley.db", "parley.db-wal", "parley.db-shm", "parley.db-journal", "server.lock"];
 
   test.each([...ours, "queue.signal", "secret.key"])("%s", async (name) => {
@@ -229,7 +226,7 @@ describe("a symbolic link in the place of a file of the data folder is not follo
     },
   );
 
-  test("queue.signal, by a command that has something delivered: it is done, and says that the server does not know", async () => {
+  test("queue.signal, by a command that queues a delivery: it succeeds, and says that the server was not notified", async () => {
     using folder = await workspaceFolder();
     const subscribe = ["webhooks", "create", "--name", "N", "--event", "channel.member_added"];
     await runJson(folder.data, [...subscribe, "--url", "https://1.1.1.1/"]);
@@ -245,7 +242,7 @@ describe("a symbolic link in the place of a file of the data folder is not follo
     expect(readFileSync(victim, "utf8")).toBe("precious");
   });
 
-  test("but the folder itself may be one", async () => {
+  test("but the folder itself may be a symbolic link", async () => {
     using folder = await workspaceFolder();
     const link = join(folder.path, "link");
     symlinkSync(folder.data, link);

@@ -30,12 +30,12 @@ function softLimitOf({ pid }: TestServer): number {
 }
 
 describe("file descriptors", () => {
-  test("are all used that the system gives: the soft limit is raised to the hard one", async () => {
+  test("are used up to the hard limit: the server raises the soft one", async () => {
     await using server = await startServer({ within: underLimits("-S -n 200 && ulimit -H -n 300") });
     expect(softLimitOf(server)).toBe(300);
   });
 
-  test("are there for the first delivery before a client can take any", async () => {
+  test("are reserved for the first delivery before a client can use any", async () => {
     await using server = await startServer();
     expect(threadsOf(server)).toContain("HTTP Client");
   });
@@ -55,7 +55,7 @@ describe("file descriptors", () => {
     },
   );
 
-  test("that are short make connections at rest give room, and every request is answered", async () => {
+  test("that run short close idle connections, and every request gets a response", async () => {
     await using server = await startServer({ within: underLimits("-n 64") });
     // More connections than there is room for, each of which is kept after its request.
     const connections = Array.from({ length: 200 }, () => new RawConnection(server.url));

@@ -18,7 +18,7 @@ function limitFiles(pid: number, bytes: string): void {
   expect(exitCode, stderr.toString()).toBe(0);
 }
 
-test("a server whose checkpoints fail takes messages, and says that its log of changes grows and why", async () => {
+test("a server whose checkpoints fail accepts messages, and logs that its WAL grows and why", async () => {
   using folder = temporaryFolder();
   const workspace = openWorkspace(folder.path);
   const { owner, general } = await workspace.team("Acme");

@@ -63,7 +63,7 @@ describe("a request whose end can be read in two ways", () => {
     ["chunks ended by a line feed alone", [chunked], "0\n\n"],
     ["a NUL in a header", ["X-Nul: a\0b"], ""],
     ["a carriage return in a header", ["X-Return: a\rContent-Length: 5"], ""],
-  ])("is refused, and what follows it is not run: %s", async (name, headers, body) => {
+  ])("is refused, and the bytes after it are not run: %s", async (name, headers, body) => {
     const text = `smuggled by ${name}`;
     const attack = requestText(
       `POST ${messages} HTTP/1.1`,
@@ -75,14 +75,14 @@ describe("a request whose end can be read in two ways", () => {
     expect(await postedBodies()).not.toContain(text);
   });
 
-  test("is refused with line feeds in the place of line ends", async () => {
+  test("is refused with bare line feeds as line ends", async () => {
     const attack = `POST ${messages} HTTP/1.1\nHost: a\n${authorization}\n\n${post("smuggled by line feeds")}`;
     const answers = await exchange(stage.server.url, attack);
     expect(answers.every(({ status }) => status === 400 || status === 505)).toBe(true);
     expect(await postedBodies()).not.toContain("smuggled by line feeds");
   });
 
-  test("is no such thing with the same length twice: it ends where both say", async () => {
+  test("is not one with the same length twice: it ends where both say", async () => {
     const body = '{"body": "said twice"}';
     const length = `Content-Length: ${body.length}`;
     const answer = await ask(stage.server.url, `POST ${messages} HTTP/1.1`, [authorization, length], body);
@@ -91,7 +91,7 @@ describe("a request whose end can be read in two ways", () => {
   });
 });
 
-describe("what the parser itself refuses", () => {
+describe("a request that the parser refuses", () => {
   test.each([
     ["an unknown method", "BREW /api/v1/channels HTTP/1.1\r\nHost: a\r\n\r\n"],
     ["a method in lower case", "get /api/v1/channels HTTP/1.1\r\nHost: a\r\n\r\n"],
@@ -104,14 +104,14 @@ describe("what the parser itself refuses", () => {
     ["a header of 100 KB", `GET / HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(100_000)}\r\n\r\n`],
     ["an address of 100 KB", `GET /${"a".repeat(100_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
     ["500 headers", `GET / HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(500)}\r\n`],
-  ])("is told so briefly or not at all, and the connection is closed: %s", async (_name, bytes) => {
+  ])("gets a short response or none, and the connection is closed: %s", async (_name, bytes) => {
     const answers = await exchange(stage.server.url, bytes);
     for (const { status } of answers) expect([400, 414, 431, 505]).toContain(status);
     expect(answers.length).toBeLessThanOrEqual(1);
   });
 });
 
-test("requests on one connection are answered one after the other", async () => {
+test("requests on one connection get their responses in order", async () => {
   using connection = new RawConnection(stage.server.url);
   for (const [count, text] of ["one", "two", "three"].entries()) {
     connection.write(post(text));

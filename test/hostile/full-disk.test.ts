@@ -56,7 +56,7 @@ async function health(server: TestServer) {
 }
 
 describe("a server whose disk is full", () => {
-  test("refuses what it cannot write, says so, loses nothing that it has taken, and goes on by itself", async () => {
+  test("refuses writes with a reason, loses nothing that it has accepted, and recovers without a restart", async () => {
     using seed = temporaryFolder();
     using place = temporaryFolder();
     const workspace = openWorkspace(seed.path);

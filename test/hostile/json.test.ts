@@ -44,7 +44,7 @@ describe("JSON that nests", () => {
     expect((await post(`{"body": "x", "more": ${more}}`)).status).toBe(201);
   });
 
-  test("is told from brackets in a text, which are text", async () => {
+  test("is not confused by brackets inside strings", async () => {
     for (const text of ["[".repeat(5_000), "{[".repeat(2_500), '\\"[[['.repeat(500), "\\".repeat(1_000)]) {
       const { status, json } = await post(JSON.stringify({ body: text }));
       expect([status, json.data.body]).toEqual([201, text]);
@@ -56,18 +56,18 @@ describe("JSON that nests", () => {
 });
 
 describe("JSON of great size", () => {
-  test("has as many fields as fit, and we look at ours", async () => {
+  test("may have any number of fields; unknown ones are ignored", async () => {
     const fields = Array.from({ length: 90_000 }, (_, index) => `"${index}":0`).join(",");
     expect((await post(`{${fields},"body":"many fields"}`)).json.data.body).toBe("many fields");
   });
 
-  test("has numbers of any length, which are no text", async () => {
+  test("may have numbers of any length, which are not strings", async () => {
     const number = "9".repeat(1_000_000);
     expect(await complaints(`{"body": ${number}}`)).toEqual(["body"]);
     expect((await post(`{"body": "x", "more": ${number}}`)).status).toBe(201);
   });
 
-  test("that is wrong in a hundred thousand places is answered with some of them", async () => {
+  test("that is wrong in a hundred thousand places gets a response with some of them", async () => {
     const subscriber = await stage.as(stage.cast.owner);
     const body = { name: "n", url: "https://example.com/", events: Array.from({ length: 100_000 }, () => 0) };
     const { status, text } = await subscriber.post("/webhooks", body);
@@ -76,7 +76,7 @@ describe("JSON of great size", () => {
   });
 });
 
-describe("what is almost JSON", () => {
+describe("text that is almost JSON", () => {
   test.each([
     ["a trailing comma", '{"body": "x",}'],
     ["a comment", '{"body": "x"} // comment'],
@@ -131,14 +131,14 @@ describe("bytes that are not UTF-8", () => {
 });
 
 describe("a key", () => {
-  test("that stands twice means the last, however it is spelled", async () => {
+  test("that occurs twice means the last value, however it is escaped", async () => {
     expect((await post('{"body": "first", "body": "last"}')).json.data.body).toBe("last");
     expect((await post(String.raw`{"body": "first", "b\u006fdy": "last"}`)).json.data.body).toBe("last");
     expect(await complaints('{"body": "first", "body": null}')).toEqual(["body"]);
   });
 
   test.each(["Body", "body ", "BODY", "bod\u200by", "\ufeffbody", "b\u043edy"])(
-    "is ours to the letter: %p is not",
+    "must match to the letter: %p does not",
     async (key) => {
       expect(await complaints(JSON.stringify({ [key]: "x" }))).toEqual(["body"]);
     },
@@ -150,11 +150,11 @@ describe("a key", () => {
     '{"prototype": {"body": "x"}}',
     '{"__proto__": null}',
     '{"hasOwnProperty": 1, "toString": null, "valueOf": 1}',
-  ])("of objects in general is not one of ours: %s", async (body) => {
+  ])("inherited from Object.prototype is not a field: %s", async (body) => {
     expect(await complaints(body)).toEqual(["body"]);
   });
 
-  test("of objects in general changes nothing in this request or the next", async () => {
+  test("inherited from Object.prototype changes nothing in this request or the next", async () => {
     const attack =
       '{"body": "x", "__proto__": {"sent_to_channel": true, "username": "root"}, "hasOwnProperty": 1,' +
       ' "constructor": {"prototype": {"sent_to_channel": true, "polluted": 1}}, "toString": null, "then": {}}';
@@ -166,14 +166,14 @@ describe("a key", () => {
     }
   });
 
-  test("may hold half of a surrogate pair where nobody reads it", async () => {
+  test("may hold half of a surrogate pair when it is ignored", async () => {
     expect((await post(String.raw`{"body": "x", "\ud800": "\udc00"}`)).status).toBe(201);
   });
 });
 
 describe("a value of another type", () => {
   test.each(["1", "-0", "1e400", "true", "{}", "[]", '["x"]', '{"toString": "x"}', '{"length": 1}'])(
-    "is not taken for a text: %s",
+    "is not accepted as a string: %s",
     async (value) => {
       expect(await complaints(`{"body": ${value}}`)).toEqual(["body"]);
       const channel = await member.post(
@@ -184,12 +184,12 @@ describe("a value of another type", () => {
     },
   );
 
-  test.each(["1", "0", '"true"', "null", "[]"])("is not taken for true or false: %s", async (value) => {
+  test.each(["1", "0", '"true"', "null", "[]"])("is not accepted as a boolean: %s", async (value) => {
     expect(await complaints(`{"body": "x", "sent_to_channel": ${value}}`)).toEqual(["sent_to_channel"]);
   });
 
   test.each(["1", '""', '"x"', "[]", "{}", "false", '"00000000-0000-0000-0000-00000000000g"'])(
-    "is not taken for a uuid: %s",
+    "is not accepted as a UUID: %s",
     async (value) => {
       const body = `{"body": "x", "client_uuid": ${value}, "reply_to_id": ${value}, "thread_root_id": ${value}}`;
       expect((await complaints(body)).sort()).toEqual(["client_uuid", "reply_to_id", "thread_root_id"]);
@@ -197,7 +197,7 @@ describe("a value of another type", () => {
   );
 
   test.each(['"Public"', '"public "', "null", "1", '["public"]', '"__proto__"', '"toString"', '"general"'])(
-    "is not taken for a visibility: %s",
+    "is not accepted as a visibility: %s",
     async (value) => {
       const { json } = await member.post("/channels", `{"name": "n", "visibility": ${value}}`);
       expect(Object.keys(json.errors ?? {})).toEqual(["visibility"]);
@@ -205,7 +205,7 @@ describe("a value of another type", () => {
   );
 });
 
-test("names of channels may be those of what every object has", async () => {
+test("channels may have the names of inherited properties", async () => {
   for (const name of [
     "__proto__",
     "constructor",
@@ -224,4 +224,4 @@ test("names of channels may be those of what every object has", async () => {
   }
 });
 
-test("left no fault in the log", () => expectNoFaults(stage.server));
+test("left no internal error in the log", () => expectNoFaults(stage.server));

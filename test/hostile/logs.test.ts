@@ -54,8 +54,8 @@ function requestsAmong(lines: readonly string[]) {
   return records.filter((record) => "request_id" in record).slice(0, -1);
 }
 
-describe("a fault of ours", () => {
-  test("is told to the operator in one line, and to nobody what was being written", async () => {
+describe("an internal error", () => {
+  test("is one line for the operator, without the content of the request", async () => {
     const client = apiClient(stage.server.url, token);
     const body = `canary${hostile.replace("\0", "")}${"x".repeat(7_000)}`;
     await withoutTable("messages", async () => {
@@ -72,7 +72,7 @@ describe("a fault of ours", () => {
     expect((await client.post(messages, { body: "hello again" })).status).toBe(201);
   });
 
-  test("is the same for a request that only wants the headers", async () => {
+  test("is the same for HEAD", async () => {
     await withoutTable("messages", async () => {
       const response = await fetch(`${stage.server.url}/api/v1${messages}`, {
         method: "HEAD",
@@ -83,7 +83,7 @@ describe("a fault of ours", () => {
     });
   });
 
-  test("while a token is looked up tells nothing of the token", async () => {
+  test("during the look-up of a token reveals nothing of the token", async () => {
     // One that the server has not seen yet, so that it has to look.
     const { token } = await stage.workspace.token(stage.cast.member);
     const client = apiClient(stage.server.url, token);
@@ -100,7 +100,7 @@ describe("a fault of ours", () => {
 });
 
 describe("the log", () => {
-  test("has one line for a request, with the route and nothing else of the address", async () => {
+  test("has one line for a request, with the route and nothing else of the URL", async () => {
     const { length: before } = await linesUpToNow(stage.server);
     const client = apiClient(stage.server.url, token);
     const text = encodeURIComponent(hostile);
@@ -131,7 +131,7 @@ describe("the log", () => {
     expect(lines).toEqual(lines.toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time)));
   });
 
-  test("escapes what a reader could take for the end of a line, and a terminal for a command", async () => {
+  test("escapes line separators and terminal control characters", async () => {
     const program =
       'import { createLog } from "./log.ts"; const log = createLog("info");' +
       `const text = ${JSON.stringify(hostile)}; for (let n = 0; n < 2; n++) log.warn({ detail: text }, text);`;
@@ -146,7 +146,7 @@ describe("the log", () => {
     }
   });
 
-  test("cuts short what an error says, its causes included", () => {
+  test("truncates the message of an error and of its causes", () => {
     const written: string[] = [];
     const log = createLog("info", { write: (text) => void written.push(text) });
     const long = "😀".repeat(500_000);

@@ -111,7 +111,7 @@ const mishaps: Array<[string, (posted: Posted) => void, string, RegExp]> = [
 ];
 
 describe.each(mishaps)("when %s under a running server", (_what, happen, file, reason) => {
-  test("it takes no more writes, says why in one line, and ends with a status of its own", async () => {
+  test("it refuses writes, logs why in one line, and exits with a status of its own", async () => {
     await using posted = await Posted.start();
     copyFileSync(posted.path("parley.db"), posted.path("copy"));
     // Where it is about what is in the file, the server has brought the log into it meanwhile.
@@ -135,7 +135,7 @@ describe.each(mishaps)("when %s under a running server", (_what, happen, file, r
   });
 });
 
-test("a file whose time alone is set, and one that another program has tidied up, end no server", async () => {
+test("a touched file, and a checkpoint by another program, do not stop the server", async () => {
   await using posted = await Posted.start();
   const path = posted.path("parley.db");
   const goesOn = async () => {
@@ -168,8 +168,8 @@ test("a file whose time alone is set, and one that another program has tidied up
   expect(posted.server.logLines().filter((line) => line.includes("files.lost"))).toEqual([]);
 });
 
-describe("what was acknowledged before", () => {
-  test.each(["parley.db-wal", "server.lock"])("is there after %s was removed", async (file) => {
+describe("an acknowledged write", () => {
+  test.each(["parley.db-wal", "server.lock"])("is still there after %s was removed", async (file) => {
     await using posted = await Posted.start();
     await posted.acknowledges(50);
     rmSync(posted.path(file));
@@ -181,7 +181,7 @@ describe("what was acknowledged before", () => {
     expect((await fetch(`${next.url}/healthz`)).status).toBe(200);
   });
 
-  test("stays out of a copy that was put in the place of parley.db, which is left as it is", async () => {
+  test("does not reach a copy that replaced parley.db, which stays unchanged", async () => {
     await using posted = await Posted.start();
     copyFileSync(posted.path("parley.db"), posted.path("copy"));
     const copy = readFileSync(posted.path("copy"));
@@ -200,7 +200,7 @@ describe("what was acknowledged before", () => {
   });
 });
 
-test("a server that is stopped in the moment after the files were exchanged leaves them alone, too", async () => {
+test("a server that is stopped right after the files were replaced leaves them alone too", async () => {
   await using posted = await Posted.start();
   copyFileSync(posted.path("parley.db"), posted.path("copy"));
   await posted.acknowledges(400);
@@ -210,7 +210,7 @@ test("a server that is stopped in the moment after the files were exchanged leav
   expect(readFileSync(posted.path("parley.db")).equals(copy)).toBe(true);
 });
 
-test("a second server is refused, however the lock of the first one was removed", async () => {
+test("a second server is refused, however the first one's lock was removed", async () => {
   await using server = await startServer();
   // It cannot notice anything for now.
   process.kill(server.pid, "SIGSTOP");
@@ -225,7 +225,7 @@ test("a second server is refused, however the lock of the first one was removed"
   expect(await server.ended()).toBe(4);
 });
 
-test("other programs may bring the log in, and a server that is looked at goes on", async () => {
+test("checkpoints and VACUUM by other programs do not stop the server", async () => {
   await using posted = await Posted.start();
   for (const mode of ["PASSIVE", "RESTART", "TRUNCATE"]) {
     await posted.acknowledges(100);
@@ -242,7 +242,7 @@ test("other programs may bring the log in, and a server that is looked at goes o
   expect(await posted.server.stop()).toBe(0);
 });
 
-test("a server whose data folder is taken away ends with that, rather than stay up half dead", async () => {
+test("a server whose data folder is removed exits instead of staying up half dead", async () => {
   using folder = temporaryFolder();
   await openWorkspace(folder.path)[Symbol.asyncDispose]();
   await using server = await startServer({ dataDir: folder.path });

@@ -57,7 +57,7 @@ describe("a channel's name", () => {
     ["joined emoji", "👨‍👩‍👧 family 🏴󠁧󠁢󠁥󠁮󠁧󠁿"],
     ["letters that need a joiner", "می‌خواهم"],
     ["letters of all sorts under marks", `z${"\u0301\u0489\u0337".repeat(80)}algo`],
-  ])("is text and nothing else: %s", async (_what, name) => {
+  ])("is plain text: %s", async (_what, name) => {
     const { status, json } = await create(name);
     expect([status, json.data.name]).toEqual([201, name]);
     expect(json.data.slug).toMatch(/^[\p{L}\p{N}][\p{L}\p{M}\p{N}-]*$/u);
@@ -67,7 +67,7 @@ describe("a channel's name", () => {
   });
 
   test.each(["..", ".", "/", "%", "-", "#", "\u0301\u0301", "\u200D", "🎉", "❤️"])(
-    "is refused where nothing is left of it in an address: %p",
+    "is refused when its slug would be empty: %p",
     async (name) => {
       const { status, json } = await create(name);
       expect([status, Object.keys(json.errors ?? {})]).toEqual([422, ["name"]]);
@@ -83,12 +83,12 @@ describe("a channel's name", () => {
     ["with other spaces", "two\u2003words", "two words"],
     ["with spaces around it", " around ", "around"],
     ["with digits in a ring", "room ⑫", "room 12"],
-  ])("is taken by one that only looks otherwise: %s", async (_what, name, same) => {
+  ])("collides with one that only looks different: %s", async (_what, name, same) => {
     expect((await create(name)).status).toBe(201);
     expect((await create(same)).status).toBe(422);
   });
 
-  test("is not taken by one of other letters, alike as they may look", async () => {
+  test("does not collide with look-alikes in other letters", async () => {
     const names = [
       "paypal",
       "p\u0430yp\u0430l",
@@ -132,10 +132,10 @@ describe("the text of a message", () => {
     expect(bodies.map((message) => message?.body)).toEqual([body, body, body, body]);
   });
 
-  test("has a limit that marks count towards", async () => {
+  test("has a limit that combining marks count towards", async () => {
     expect((await member.post(messages, { body: `a${"\u0301".repeat(8_000)}` })).status).toBe(422);
     expect((await member.post(messages, { body: `a${"\u0301".repeat(100_000)}` })).status).toBe(422);
   });
 });
 
-test("left no fault in the log", () => expectNoFaults(stage.server));
+test("left no internal error in the log", () => expectNoFaults(stage.server));

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => stage[Symbol.asyncDispose]());
 
-describe("the emoji in an address", () => {
+describe("the emoji in a path", () => {
   let reactions: string;
   beforeAll(async () => {
     const { workspace, cast } = stage;
@@ -61,14 +61,14 @@ describe("the emoji in an address", () => {
     "%F0%9F%91%8D%2F..%2F",
     "%3Cscript%3E",
     "%F0%9F%91%8D".repeat(600),
-  ])("is one that we know, or refused: %s", async (emoji) => {
+  ])("is a known emoji or refused: %s", async (emoji) => {
     const { status, json } = await member.put(`${reactions}/${emoji}`);
     expect([status, Object.keys(json.errors ?? {})]).toEqual([422, ["emoji"]]);
     expect((await member.del(`${reactions}/${emoji}`)).status).toBe(204);
   });
 
   test.each(["%zz", "%", "%ff", "%ed%a0%bd%ed%b1%8d", "%f0%9f%91", "%f0%9f/%91%8d"])(
-    "is text, or there is nothing at that address: %s",
+    "is valid UTF-8, or the path is 404: %s",
     async (emoji) => {
       expect((await member.put(`${reactions}/${emoji}`)).status).toBe(404);
       expect((await member.del(`${reactions}/${emoji}`)).status).toBe(404);
@@ -113,14 +113,14 @@ describe("a page", () => {
     expect([status, Object.keys(json.errors ?? {})]).toEqual([422, ["page"]]);
   });
 
-  test("beyond all there are is empty", async () => {
+  test("beyond the last is empty", async () => {
     for (const page of ["1000000000", "999999999999999"]) {
       const { json } = await member.get<MessagePage>(`${messages}?page=${page}`);
       expect([json.data, json.meta.current_page]).toEqual([[], Number(page)]);
     }
   });
 
-  test("that is named twice is the last, and a list of pages is none of ours", async () => {
+  test("that occurs twice is the last, and a list of pages is not a parameter", async () => {
     const currentPage = async (query: string) =>
       (await member.get<MessagePage>(`${messages}?${query}`)).json.meta.current_page;
     expect(await currentPage("page=3&page=2")).toBe(2);
@@ -138,4 +138,4 @@ describe("a page", () => {
   });
 });
 
-test("left no fault in the log", () => expectNoFaults(stage.server));
+test("left no internal error in the log", () => expectNoFaults(stage.server));

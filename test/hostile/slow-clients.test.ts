@@ -71,7 +71,7 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-test("others are served while 2,000 connections are half open, which cost little", async () => {
+test("other clients are served while 2,000 connections are half open, at little cost", async () => {
   const client = apiClient(stage.server.url, token);
   for (let request = 0; request < 20; request++) {
     expect((await client.post(messages, { body: "in between" })).status).toBe(201);
@@ -95,7 +95,7 @@ describe("a connection is closed whose client", () => {
 });
 
 test(
-  "of the half-open connections none is left, nothing was posted, and it was no fault of ours",
+  "no half-open connection is left, nothing was posted, and there was no internal error",
   async () => {
     await Promise.all(halfOpen.map(({ closed }) => closed));
     expect((await apiClient(stage.server.url, token).get(messages)).text).not.toContain("xx");

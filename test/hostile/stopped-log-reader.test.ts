@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 /** More than the pipe holds and the server keeps. */
 const requests = 15_000;
 
-test("a server whose log nobody reads goes on, and says how many lines were left out when somebody does", async () => {
+test("a server whose log nobody reads goes on, and reports the number of dropped lines once somebody does", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "log");
   const pipe = openPipe(path);

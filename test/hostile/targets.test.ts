@@ -42,13 +42,13 @@ describe("the host of a request", () => {
   );
 
   test.each(["", "evil/y?z", "user@evil", "a b", "evil:99999", "[", "a#b", "\\", "<script>"])(
-    "is refused where it is none: %p",
+    "is refused when it is invalid: %p",
     async (host) => {
       expect((await get(channel, `Host: ${host}`)).status).toBe(400);
     },
   );
 
-  test.each(["b", "a", "", "a:80"])("is refused where it is said twice: a and %p", async (other) => {
+  test.each(["b", "a", "", "a:80"])("is refused when it occurs twice: a and %p", async (other) => {
     for (const headers of [
       ["Host: a", `Host: ${other}`],
       ["host: a", "X-Between: x", `HOST: ${other}`],
@@ -59,7 +59,7 @@ describe("the host of a request", () => {
     }
   });
 
-  test("is refused where it is missing, which HTTP/1.0 allows and we cannot use", async () => {
+  test("is refused when it is missing, which HTTP/1.0 allows", async () => {
     const [answer] = await exchange(
       stage.server.url,
       requestText(`GET ${channel} HTTP/1.0`, [authorization], ""),
@@ -67,7 +67,7 @@ describe("the host of a request", () => {
     expect(answer?.status).toBe(400);
   });
 
-  test("is never what links are made of, and neither is any header of a proxy", async () => {
+  test("is never used in links, nor is any header of a proxy", async () => {
     const forged = [
       "Host: evil.example",
       "X-Forwarded-Host: evil.example",
@@ -95,9 +95,9 @@ describe("the host of a request", () => {
   });
 });
 
-describe("an address", () => {
+describe("a path", () => {
   test.each(["%zz", "%", "%f", "%ff", "%c0%af", "%ed%a0%80", "%00", "%2f", "%5c", "%252e", "%0d%0aX:%20y"])(
-    "with %s where an id should be is that of nothing",
+    "with %s as the id is 404",
     async (segment) => {
       expect((await get(`/api/v1/channels/${segment}`)).status).toBe(404);
       expect((await get(`${channel}${segment}`)).status).toBe(404);
@@ -123,11 +123,11 @@ describe("an address", () => {
     "/api/v1/*",
     "/api/v1/:channel",
     "/healthz/",
-  ])("is taken to the letter, so there is nothing at %s", async (target) => {
+  ])("is matched to the letter: %s is 404", async (target) => {
     expect((await get(target)).status).toBe(404);
   });
 
-  test("with dots in it is that of what it leads to, and nothing is done by taking a step back", async () => {
+  test("with dots is resolved first, and runs nothing of the path that it steps back from", async () => {
     const { id } = await newMessage();
     for (const emoji of ["..", ".", "%2e%2e", "%2e", ".%2E", ""]) {
       for (const method of ["PUT", "DELETE"]) {
@@ -144,7 +144,7 @@ describe("an address", () => {
     expect((await get(`/api/v1/nowhere/../channels/${stage.cast.open.id}`)).status).toBe(200);
   });
 
-  test("names the same channel in either case of its id, and nothing with more around it", async () => {
+  test("names the same channel in either case of its id, and nothing with extra characters", async () => {
     const { id } = stage.cast.open;
     expect((await get(`/api/v1/channels/${id.toUpperCase()}`)).status).toBe(200);
     const more = ["%20", "%00", "%0a", "'", "%27%20OR%201=1--", ";", "\u00e9", "a".repeat(8_000)];
@@ -157,7 +157,7 @@ describe("an address", () => {
     expect((await get(`/api/v1/channels${fragment}`)).status).toBe(400);
   });
 
-  test("may have thousands of parameters that nobody reads", async () => {
+  test("may have thousands of unknown parameters", async () => {
     const parameters = Array.from({ length: 5_000 }, () => "a").join("&");
     expect((await get(`${channel}?${parameters}`)).status).toBe(200);
     expect((await get(`${messages}?${"a%5bb%5d&".repeat(1_500)}`)).status).toBe(200);
@@ -183,7 +183,7 @@ describe("the method", () => {
     expect((await ask(stage.server.url, "CONNECT evil.example:443 HTTP/1.1")).status).toBe(400);
   });
 
-  test("is the one of the request line, whatever a header or a parameter says", async () => {
+  test("is the one in the request line, whatever headers or parameters say", async () => {
     const { id } = await newMessage();
     const overrides = [
       "X-HTTP-Method-Override: DELETE",
@@ -202,7 +202,7 @@ describe("the method", () => {
     expect((await get(target)).json).toMatchObject({ data: { body: "hello" } });
   });
 
-  test("OPTIONS tells the methods, without a token and without opening the API to other origins", async () => {
+  test("OPTIONS lists the methods, without a token and without opening the API to other origins", async () => {
     const preflight = ["Origin: https://evil.example", "Access-Control-Request-Method: POST"];
     const answer = await ask(stage.server.url, "OPTIONS /api/v1/channels HTTP/1.1", preflight);
     expect(answer.status).toBe(204);
@@ -211,7 +211,7 @@ describe("the method", () => {
     expect(names).toEqual([]);
   });
 
-  test("HEAD is answered with the headers of GET, its length too, and without a body", async () => {
+  test("HEAD returns the headers of GET, its length included, without a body", async () => {
     const { headers, text } = await get(channel);
     const [head] = await exchange(
       stage.server.url,
@@ -228,7 +228,7 @@ describe("the method", () => {
   });
 });
 
-describe("headers that ask for more than there is", () => {
+describe("headers for features that the server lacks", () => {
   test.each([
     ["Range", "bytes=0-0"],
     ["If-Match", "*"],
@@ -245,14 +245,14 @@ describe("headers that ask for more than there is", () => {
     ["TE", "trailers, deflate;q=0.5"],
     ["__proto__", "x"],
     ["constructor", "x"],
-  ])("do not change the answer: %s: %s", async (name, value) => {
+  ])("do not change the response: %s: %s", async (name, value) => {
     const { status, json } = await get(channel, `${name}: ${value}`);
     expect(status).toBe(200);
     expect((json as unknown as { data: Channel }).data.id).toBe(stage.cast.open.id);
   });
 });
 
-test("no answer is kept by a cache on the way", async () => {
+test("no response is stored by a cache", async () => {
   const { token } = await stage.workspace.token(stage.cast.member);
   const anonymous = apiClient(stage.server.url);
   const answers = [
@@ -265,4 +265,4 @@ test("no answer is kept by a cache on the way", async () => {
   for (const { headers } of answers) expect(headers.get("cache-control")).toBe("no-store");
 });
 
-test("left no fault in the log", () => expectNoFaults(stage.server));
+test("left no internal error in the log", () => expectNoFaults(stage.server));

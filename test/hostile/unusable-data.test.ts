@@ -45,8 +45,8 @@ async function refusal(dataDir: string): Promise<string> {
   return served.message;
 }
 
-describe("an older parley.db beside the log of a server that was killed", () => {
-  test("is refused with the way out, and nothing is changed; either way out works", async () => {
+describe("an older parley.db with the WAL of a killed server", () => {
+  test("is refused with two ways to fix it, each of which works, and nothing is changed", async () => {
     using folder = await workspaceFolder();
     const { file, path } = folder;
     await addPerson(path, "Before");
@@ -77,7 +77,7 @@ describe("an older parley.db beside the log of a server that was killed", () => 
     expect(messages(file("parley.db"))).toEqual(["the last words"]);
   });
 
-  test("is told from it also where both come from the same run of the server, and so is another workspace's", async () => {
+  test("is also recognised when both come from one run of the server, and so is another workspace's database", async () => {
     using folder = await workspaceFolder();
     using other = await workspaceFolder();
     const { file, path } = folder;
@@ -116,12 +116,12 @@ function messages(path: string): unknown[] {
   return file.query("SELECT body FROM messages ORDER BY position").values().flat();
 }
 
-describe("a parley.db that is gone while its secret.key is there", () => {
+describe("a missing parley.db whose secret.key is still there", () => {
   test.each([
     ["emptied", (path: string) => truncateSync(path), "is empty"],
     ["removed", (path: string) => rmSync(path), "is missing"],
   ])(
-    "because it was %s, is no empty workspace: every command refuses it with the way out",
+    "because it was %s, is not an empty workspace: every command refuses it and says how to fix it",
     async (_, lose, what) => {
       using folder = await workspaceFolder();
       lose(folder.file("parley.db"));
@@ -139,7 +139,7 @@ describe("a parley.db that is gone while its secret.key is there", () => {
     },
   );
 
-  test("is not what an init leaves that was interrupted: it can be run again", async () => {
+  test("is told apart from an interrupted init, which can be run again", async () => {
     using folder = temporaryFolder();
     writeFileSync(join(folder.path, "parley.db"), "");
     await runJson(folder.path, init);
@@ -149,7 +149,7 @@ describe("a parley.db that is gone while its secret.key is there", () => {
 
 describe("a damaged database", () => {
   test.each(["tokens", "tokens_by_user", "channels", "subscriptions"])(
-    "whose pages of %s are garbage stops the start, with its name and the way out",
+    "whose pages of %s are garbage stops the start, with its name and how to fix it",
     async (name) => {
       using folder = await workspaceFolder();
       const path = folder.file("parley.db");
@@ -161,7 +161,7 @@ describe("a damaged database", () => {
     },
   );
 
-  test("that a command comes upon is named by it, too", async () => {
+  test("that a command finds is named by it, too", async () => {
     using folder = await workspaceFolder();
     const path = folder.file("parley.db");
     overwritePage(path, rootPage(path, "users"));
@@ -181,8 +181,8 @@ function overwritePage(path: string, page: number): void {
   closeSync(opened);
 }
 
-describe("a start after an end that was not clean", () => {
-  test("says what was brought in and what that took; one after a clean end says nothing of it", async () => {
+describe("a start after an unclean shutdown", () => {
+  test("logs the size of the recovered WAL and the time of the check; after a clean shutdown it logs neither", async () => {
     using folder = await workspaceFolder();
     {
       await using server = await startServer({ dataDir: folder.path });
@@ -205,7 +205,7 @@ describe("a start after an end that was not clean", () => {
 });
 
 describe("server.lock", () => {
-  test("that is something else is blamed itself, and may be removed", async () => {
+  test("that is not a lock is named in the error, and may be removed", async () => {
     using folder = await workspaceFolder();
     writeFileSync(folder.file("server.lock"), "This is no lock, and it is long enough to be one.".repeat(99));
     const { status, message } = await runRefused(folder.path, serve);

@@ -64,7 +64,7 @@ function post(from: string, to: string): Promise<RawAnswer> {
 }
 
 describe("wrong credentials from one address", () => {
-  test("are 401 for 600 requests in a minute and 429 with Retry-After from then on", async () => {
+  test("are 401 for 600 requests in a minute, then 429 with Retry-After", async () => {
     const from = "127.0.1.1";
     expect(await guess(from, allowance + 100)).toEqual({ 401: allowance, 429: 100 });
     const refused = await asOurs(channels, await ask(from, channels, bearer(newSecret("ply_bot_"))));
@@ -75,7 +75,7 @@ describe("wrong credentials from one address", () => {
     expect(refused.json.message).toMatch(/wrong credentials/);
   });
 
-  test("refuse no right ones, before, while or after", async () => {
+  test("never affect valid credentials, before, during or after", async () => {
     const from = "127.0.1.2";
     let isOver = false;
     const guessing = guess(from, 3 * allowance).finally(() => (isOver = true));
@@ -88,7 +88,7 @@ describe("wrong credentials from one address", () => {
     expect((await post(from, address)).status).toBe(202);
   });
 
-  test("leave every other address alone, whatever the request says about where it comes from", async () => {
+  test("do not affect other addresses, whatever address the headers claim", async () => {
     const from = "127.0.1.3";
     await guess(from, allowance);
     expect((await ask("127.0.1.4", channels, bearer(revoked))).status).toBe(401);
@@ -96,7 +96,7 @@ describe("wrong credentials from one address", () => {
     expect((await ask(from, channels, [...bearer(revoked), ...elsewhere])).status).toBe(429);
   });
 
-  test("are tokens that are unknown, revoked, malformed or missing, whatever the method", async () => {
+  test("are unknown, revoked, malformed or missing tokens, under any method", async () => {
     const from = "127.0.1.5";
     const ways = [bearer(newSecret("ply_pat_")), bearer(revoked), bearer("abc"), ["Authorization: x"], []];
     for (const headers of ways) expect((await ask(from, channels, headers)).status).toBe(401);
@@ -108,7 +108,7 @@ describe("wrong credentials from one address", () => {
     expect(body.status).toBe(429);
   });
 
-  test("are tokens of the directory, which are refused in its own form", async () => {
+  test("include the directory's tokens, whose errors have SCIM's form", async () => {
     const from = "127.0.1.6";
     expect((await ask(from, people, bearer("guess"))).status).toBe(401);
     expect((await ask(from, people.replace("GET", "HEAD"), bearer("guess"))).status).toBe(401);
@@ -125,7 +125,7 @@ describe("wrong credentials from one address", () => {
     expect((await ask(from, people, bearer(scimToken))).status).toBe(200);
   });
 
-  test("are addresses of incoming webhooks that there are not", async () => {
+  test("include unknown URLs of incoming webhooks", async () => {
     const from = "127.0.1.7";
     expect((await post(from, newSecret("ply_in_"))).status).toBe(404);
     expect((await post(from, "anything")).status).toBe(404);
@@ -138,7 +138,7 @@ describe("wrong credentials from one address", () => {
     expect((await post(from, address)).status).toBe(202);
   });
 
-  test("are not requests that need none, or that are wrong in something else", async () => {
+  test("do not include requests without a need for any, or with another error", async () => {
     const from = "127.0.1.8";
     for (const line of [
       "GET /healthz",
@@ -152,7 +152,7 @@ describe("wrong credentials from one address", () => {
     expect(await guess(from, allowance)).toEqual({ 401: allowance });
   });
 
-  test("are said once in the log, with the address, and no credential", async () => {
+  test("are logged once, with the address and without a credential", async () => {
     const from = "127.0.1.9";
     await guess(from, allowance);
     const ofAddress = (lines: readonly string[]) => lines.filter((line) => line.includes(`"${from}"`));
@@ -166,7 +166,7 @@ describe("wrong credentials from one address", () => {
   });
 });
 
-test("a hundred thousand wrong tokens from a thousand addresses leave nothing behind, and disturb nobody", async () => {
+test("a hundred thousand wrong tokens from a thousand addresses leave nothing in memory and affect nobody", async () => {
   const addresses = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => `127.1.${(from + index) >> 8}.${(from + index) & 255}`);
   const right = async () => expect((await ask("127.1.0.0", channels, bearer(token))).status).toBe(200);
@@ -179,4 +179,4 @@ test("a hundred thousand wrong tokens from a thousand addresses leave nothing be
   expect(residentMiB(stage.server.pid) - before).toBeLessThan(20);
 }, 120_000);
 
-test("left no fault in the log", () => expectNoFaults(stage.server));
+test("left no internal error in the log", () => expectNoFaults(stage.server));

@@ -44,7 +44,7 @@ function fieldsOf(schema: TObject): string {
 }
 
 describe("the types of the resources are those of the specification, and so are their fields", () => {
-  test("channels, and what one is made from", () => {
+  test("channels and their input", () => {
     expectTypeOf<Static<typeof Channel>>().toEqualTypeOf<specified.Channel>();
     expectTypeOf<Static<typeof ChannelInput>>().toEqualTypeOf<{
       name: string;
@@ -57,14 +57,14 @@ describe("the types of the resources are those of the specification, and so are 
     expect(ChannelInput.required).toEqual(["name", "visibility"]);
   });
 
-  test("users, and what a member is added by", () => {
+  test("users and the input that adds a member", () => {
     expectTypeOf<Static<typeof User>>().toEqualTypeOf<specified.User>();
     expectTypeOf<Static<typeof MemberInput>>().toEqualTypeOf<{ user_id: string }>();
     expect(fieldsOf(User)).toBe("id name type");
     expect(fieldsOf(MemberInput)).toBe("user_id");
   });
 
-  test("messages, their reactions and pages, and what one is made from", () => {
+  test("messages with their reactions, pages and input", () => {
     expectTypeOf<Static<typeof Message>>().toEqualTypeOf<specified.Message>();
     expectTypeOf<Static<typeof ReactionSummary>>().toEqualTypeOf<specified.ReactionSummary>();
     expectTypeOf<Static<typeof MessagePage>>().toEqualTypeOf<specified.Page>();
@@ -84,7 +84,7 @@ describe("the types of the resources are those of the specification, and so are 
     expect(MessageInput.required).toEqual(["body"]);
   });
 
-  test("subscriptions and deliveries, and what a subscription is made from", () => {
+  test("subscriptions with their deliveries and input", () => {
     expectTypeOf<Static<typeof WebhookSubscription>>().toEqualTypeOf<specified.Subscription>();
     expectTypeOf<Static<typeof WebhookDelivery>>().toEqualTypeOf<specified.Delivery>();
     expectTypeOf<Static<typeof SubscriptionInput>>().toEqualTypeOf<{
@@ -103,7 +103,7 @@ describe("the types of the resources are those of the specification, and so are 
   });
 });
 
-describe("a typed client knows, for each status, what is answered by", () => {
+describe("a typed client knows the body for each status of", () => {
   test("the channel routes", async () => {
     const listed = await api.channels.get();
     expectTypeOf(listed.data).toEqualTypeOf<{ data: specified.Channel[] } | null>();
@@ -213,7 +213,7 @@ describe("a typed client knows, for each status, what is answered by", () => {
     expect(deleted.status).toBe(204);
   });
 
-  test("a refusal, whose status tells the type of its body", async () => {
+  test("an error response, whose status selects the type of its body", async () => {
     const unknown = await stranger.channels.get();
     expect(unknown.error?.status).toBe(401);
     expect(unknown.error?.value).toEqual({ message: expect.any(String) });

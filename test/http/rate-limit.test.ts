@@ -8,7 +8,7 @@ function limitUnderClock(limit: number) {
 }
 
 describe("the rate limit", () => {
-  test("lets as many requests through as it says, counts them down, and refuses the next", () => {
+  test("allows as many requests as it says, counts them down and refuses the next", () => {
     const { rateLimit } = limitUnderClock(3);
     const standings = [1, 2, 3, 4, 5].map(() => rateLimit.take("token"));
     expect(standings.map(({ isAllowed }) => isAllowed)).toEqual([true, true, true, false, false]);
@@ -16,7 +16,7 @@ describe("the rate limit", () => {
     expect(standings.map((standing) => standing.limit)).toEqual([3, 3, 3, 3, 3]);
   });
 
-  test("counts each key alone", () => {
+  test("counts each key separately", () => {
     const { rateLimit } = limitUnderClock(1);
     expect(rateLimit.take("one").isAllowed).toBe(true);
     expect(rateLimit.take("one").isAllowed).toBe(false);
@@ -32,7 +32,7 @@ describe("the rate limit", () => {
     expect(rateLimit.take("token")).toMatchObject({ isAllowed: true, remaining: 0 });
   });
 
-  test("does not make those wait longer who knock in vain", () => {
+  test("does not extend the wait for refused requests", () => {
     const { rateLimit, clock } = limitUnderClock(1);
     rateLimit.take("token");
     for (let second = 0; second < 60; second++) {
@@ -50,7 +50,7 @@ describe("the rate limit", () => {
     expect([first(), first(), first()]).toEqual([false, true, false]);
   });
 
-  test("says when the window ends and how long to wait, in whole seconds and never too short", () => {
+  test("reports the end of the window and the wait in whole seconds, never too short", () => {
     const { rateLimit, clock } = limitUnderClock(1);
     const endsAt = clock.now + 60_000;
     rateLimit.take("token");

@@ -15,7 +15,7 @@ describe("an address is counted", () => {
     ["an address with zeros in its network", "2001:db8::1", "2001:db8:0:0::/64"],
     ["an address with zeros in its host", "2001:db8:1:2::6", "2001:db8:1:2::/64"],
     ["an address with zeros at its beginning", "::2:3:4:5:6:7", "0:0:2:3::/64"],
-  ])("for %s as what belongs to one host", (_, address, network) => {
+  ])("%s by the part that belongs to one host", (_, address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });
@@ -36,7 +36,7 @@ describe("wrong credentials", () => {
     return { at, lines, refused };
   }
 
-  test("of all hosts of one IPv6 network are counted together, and those of the next alone", () => {
+  test("from all hosts of one IPv6 network share a count, and the next network has its own", () => {
     const { at, refused } = counting();
     for (let host = 1; host <= 600; host++) {
       at.address = `2001:db8::${host.toString(16)}`;
@@ -48,7 +48,7 @@ describe("wrong credentials", () => {
     expect(refused()).toBe("not_found");
   });
 
-  test("are refused as before when the minute is over, and said again when there are too many again", () => {
+  test("get the usual error again after a minute, and the next excess is logged again", () => {
     const { at, lines, refused } = counting();
     for (let minute = 1; minute <= 2; minute++) {
       for (let request = 0; request < 600; request++) expect(refused()).toBe("not_found");
@@ -58,7 +58,7 @@ describe("wrong credentials", () => {
     }
   });
 
-  test("from more addresses than are held are counted together, and the ones held go on by themselves", () => {
+  test("from addresses beyond the maximum share a count, and those within it keep their own", () => {
     const { at, refused } = counting();
     const refusedFrom = (address: number) => {
       at.address = `10.${address >> 16}.${(address >> 8) & 255}.${address & 255}`;
@@ -74,7 +74,7 @@ describe("wrong credentials", () => {
   });
 });
 
-test("a count with a bound holds no more keys, however many come, and has room again when their windows have ended", () => {
+test("a bounded count holds no more keys however many come, and has room again once their windows end", () => {
   let now = 0;
   const rateLimit = new RateLimit(600, { now: () => now, keysMax: 10_000 });
   for (let key = 0; key < 1_000_000; key++) {

@@ -34,7 +34,7 @@ const routes: Array<[method: string, path: string]> = [
 ];
 
 describe("without SCIM_TOKEN", () => {
-  test("there is no directory at all, whatever is sent", async () => {
+  test("there is no directory, whatever the request", async () => {
     await using server = await startServer({ environment: { SCIM_TOKEN: "" } });
     for (const [method, path] of routes) {
       const headers = { authorization: `Bearer ${scimToken}` };
@@ -45,7 +45,7 @@ describe("without SCIM_TOKEN", () => {
 });
 
 describe("the token", () => {
-  test.each(routes)("is needed for %s %s", async (method, path) => {
+  test.each(routes)("is required for %s %s", async (method, path) => {
     const { status, headers } = await scimClient(stage.server.url, undefined).send(method, path);
     expect(status).toBe(401);
     expect(headers.get("www-authenticate")).toMatch(/^Bearer\b/);
@@ -61,7 +61,7 @@ describe("the token", () => {
     ["it as a password", `Basic ${btoa(`:${scimToken}`)}`],
     ["it twice", `Bearer ${scimToken}, Bearer ${scimToken}`],
     ["a very long one", `Bearer ${"x".repeat(8_000)}`],
-  ])("is not %s, and every wrong one is refused alike", async (_, authorization) => {
+  ])("is not %s, and every wrong one gets the same response", async (_, authorization) => {
     const response = await fetch(`${stage.server.url}/scim/v2/Users`, { headers: { authorization } });
     const { status, json } = await readAnswer<{ detail: string }>("GET /Users", response);
     expect({ status, detail: json.detail }).toEqual({
@@ -70,24 +70,24 @@ describe("the token", () => {
     });
   });
 
-  test("is not taken from the address", async () => {
+  test("is not read from the URL", async () => {
     const query = `access_token=${scimToken}&token=${scimToken}`;
     const { status } = await scimClient(stage.server.url, undefined).get(`/Users?${query}`);
     expect(status).toBe(401);
   });
 
-  test("takes the name of its scheme in any case", async () => {
+  test("is accepted in any case of its scheme", async () => {
     const headers = { authorization: `bearer ${scimToken}` };
     expect((await fetch(`${stage.server.url}/scim/v2/Users`, { headers })).status).toBe(200);
   });
 
-  test("opens nothing of the API, and a token of the API nothing of the directory", async () => {
+  test("gives no access to the API, nor does an API token to the directory", async () => {
     expect((await apiClient(stage.server.url, scimToken).get("/channels")).status).toBe(401);
     const { token } = await stage.workspace.token(stage.owner);
     expect((await scimClient(stage.server.url, token).get("/Users")).status).toBe(401);
   });
 
-  test("stops the start, unseen, where no header can carry it", async () => {
+  test("stops the start, without being shown, when no header can carry it", async () => {
     for (const token of ["two words", "one,two", "schlüssel", "line\nend"]) {
       const start = await startServer({ environment: { SCIM_TOKEN: token } }).catch(
         (error: unknown) => error,
@@ -97,7 +97,7 @@ describe("the token", () => {
     }
   });
 
-  test("is in no answer, no file and no line of the log", async () => {
+  test("is in no response, no file and no log line", async () => {
     await stage.user("written@example.com");
     expect(stage.server.logLines().join("\n")).not.toContain(scimToken);
     for (const name of readdirSync(stage.server.dataDir)) {
@@ -108,8 +108,8 @@ describe("the token", () => {
   });
 });
 
-describe("a token that is short enough to be guessed", () => {
-  test("works, and is warned of at every start, with what to do about it", async () => {
+describe("a token short enough to be guessed", () => {
+  test("works, and every start warns of it with the remedy", async () => {
     await using server = await startServer({ environment: { SCIM_TOKEN: "x".repeat(31) } });
     await using workspace = openWorkspace(server.dataDir);
     await workspace.team("Acme");
@@ -123,14 +123,14 @@ describe("a token that is short enough to be guessed", () => {
     }
   });
 
-  test("is one of less than 32 characters", async () => {
+  test("has fewer than 32 characters", async () => {
     await using server = await startServer({ environment: { SCIM_TOKEN: "x".repeat(32) } });
     await server.logLine(({ msg }) => msg === "server.started");
     expect(server.logLines().join("\n")).not.toContain("scim.token_too_short");
   });
 });
 
-describe("the addresses of the directory", () => {
+describe("the paths of the directory", () => {
   test.each([
     ["POST", "/ServiceProviderConfig", "GET, HEAD"],
     ["PUT", "/Schemas", "GET, HEAD"],
@@ -138,7 +138,7 @@ describe("the addresses of the directory", () => {
     ["PATCH", "/Users", "GET, HEAD, POST"],
     ["POST", "/Users/1", "DELETE, GET, HEAD, PATCH, PUT"],
     ["PUT", "/.search", "POST"],
-  ])("refuse %s %s before they read a body, and say what they take", async (method, path, allow) => {
+  ])("refuse %s %s before reading a body, and list their methods", async (method, path, allow) => {
     const { status, headers } = await stage.scim.send(method, path, "test");
     expect(status).toBe(405);
     expect(headers.get("allow")).toBe(allow);
@@ -155,11 +155,11 @@ describe("the addresses of the directory", () => {
     "/Users%2f",
     "/%zz",
     "/%zz/",
-  ])("that are none, such as %j, are not found in SCIM's own words", async (path) => {
+  ])("that do not exist, such as %j, are 404 in SCIM's form", async (path) => {
     expect((await stage.scim.get(path)).status).toBe(404);
   });
 
-  test("beside them keep the form of the API", async () => {
+  test("next to them have the API's form", async () => {
     const response = await fetch(`${stage.server.url}/scim/v20/Users`);
     expect(response.status).toBe(404);
     expect(Object.keys((await response.json()) as object)).toEqual(["message"]);
@@ -177,7 +177,7 @@ describe("the addresses of the directory", () => {
     }
   });
 
-  test("work while the integrations are switched off, which are something else", async () => {
+  test("work while the integrations are switched off, to which they do not belong", async () => {
     await using server = await startServer({
       environment: { SCIM_TOKEN: scimToken, INTEGRATIONS_ENABLED: "false" },
     });
@@ -188,8 +188,8 @@ describe("the addresses of the directory", () => {
   });
 });
 
-describe("what the directory is told of the server", () => {
-  test("says what is supported and what is not", async () => {
+describe("discovery", () => {
+  test("says what the server supports", async () => {
     const { json } = await stage.scim.get<Record<string, { supported?: boolean }>>("/ServiceProviderConfig");
     const supported = Object.entries(json)
       .filter(([, value]) => value.supported)
@@ -197,7 +197,7 @@ describe("what the directory is told of the server", () => {
     expect(supported.sort()).toEqual(["filter", "patch", "sort"]);
   });
 
-  test("describes every attribute that resources have", async () => {
+  test("describes every attribute of the resources", async () => {
     const { json } =
       await stage.scim.get<List<{ id: string; attributes: Array<{ name: string }> }>>("/Schemas");
     const common = ["schemas", "id", "externalId", "meta"];
@@ -215,7 +215,7 @@ describe("what the directory is told of the server", () => {
     }
   });
 
-  test("describes the parts of a member as immutable: members come and go, and none becomes another", async () => {
+  test("describes the sub-attributes of a member as immutable: members come and go, and none becomes another", async () => {
     type Described = { name: string; mutability: string; subAttributes?: Described[] };
     const { json } = await stage.scim.get<{ attributes: Described[] }>(
       "/Schemas/urn:ietf:params:scim:schemas:core:2.0:Group",
@@ -230,7 +230,7 @@ describe("what the directory is told of the server", () => {
     ]);
   });
 
-  test("is found by its own ids", async () => {
+  test("is found by id", async () => {
     for (const list of ["/Schemas", "/ResourceTypes"]) {
       const { Resources } = await stage.scim.list<{ id: string }>(list);
       expect(Resources).toHaveLength(2);
@@ -243,7 +243,7 @@ describe("what the directory is told of the server", () => {
 });
 
 describe("the team of the directory", () => {
-  test("is the one that SCIM_TEAM names, where there are several, and nobody of another team is seen", async () => {
+  test("is the one in SCIM_TEAM when there are several, and other teams are invisible", async () => {
     await using server = await startServer({ environment: { SCIM_TOKEN: scimToken, SCIM_TEAM: "umbrella" } });
     await using workspace = openWorkspace(server.dataDir);
     const scim = scimClient(server.url, scimToken);
@@ -257,7 +257,7 @@ describe("the team of the directory", () => {
     expect((await scim.del(`/Users/${acme.owner.id}`)).status).toBe(404);
   });
 
-  test("is asked for at the start where it is not clear", async () => {
+  test("must be set at startup when it is ambiguous", async () => {
     await using server = await startServer({ environment: { SCIM_TOKEN: scimToken } });
     await using workspace = openWorkspace(server.dataDir);
     await workspace.team("Acme");

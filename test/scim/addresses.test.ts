@@ -23,7 +23,7 @@ function withQuery(path: string, query: string): string {
   return query === "" ? path : `${path}?${query}`;
 }
 
-describe.each(spellings)("an address with %s means the one without", (_, spelt) => {
+describe.each(spellings)("a path with %s means the one without", (_, spelt) => {
   test.each([
     ["/Users", "filter=userName%20eq%20%22Acme%20owner%22"],
     ["/Users", ""],
@@ -39,7 +39,7 @@ describe.each(spellings)("an address with %s means the one without", (_, spelt) 
     expect(json).toEqual(plain.json);
   });
 
-  test("to make, change and delete a person and a group", async () => {
+  test("to create, change and delete a person and a group", async () => {
     const userName = `${Bun.randomUUIDv7()}@example.com`;
     const made = await stage.scim.post<User>(spelt("/Users"), { userName });
     expect(made.status).toBe(201);
@@ -62,7 +62,7 @@ describe.each(spellings)("an address with %s means the one without", (_, spelt) 
     expect((await stage.scim.get(person)).status).toBe(404);
   });
 
-  test("to be told what it takes and that it needs a token", async () => {
+  test("to list its methods and require a token", async () => {
     const { status, headers } = await stage.scim.send("PATCH", spelt("/Users"), "test");
     expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
     const url = `${stage.server.url}/scim/v2${spelt("/Users")}`;
@@ -73,7 +73,7 @@ describe.each(spellings)("an address with %s means the one without", (_, spelt) 
     expect((await stage.scim.send("GET", spelt("/Me"))).status).toBe(501);
   });
 
-  test("to be refused a body over 1 MiB, whether or not its length is told before it", async () => {
+  test("to refuse a body over 1 MiB, with or without a declared length", async () => {
     const body = JSON.stringify({ userName: "x".repeat(1024 * 1024) });
     expect((await stage.scim.post(spelt("/Users"), body)).status).toBe(413);
     using connection = new RawConnection(stage.server.url);
@@ -84,7 +84,7 @@ describe.each(spellings)("an address with %s means the one without", (_, spelt) 
     expect(answer?.status).toBe(413);
   });
 
-  test("and in the log it has the name of the one without", async () => {
+  test("and the log shows the one without", async () => {
     const { headers } = await stage.scim.get(spelt("/Users"));
     const id = headers.get("x-request-id") ?? "";
     const line = await stage.server.logLine(({ request_id }) => request_id === id);
@@ -92,7 +92,7 @@ describe.each(spellings)("an address with %s means the one without", (_, spelt) 
   });
 });
 
-test("addresses outside the directory stay what they are to the letter", async () => {
+test("paths outside of the directory are matched to the letter", async () => {
   for (const path of ["/scim//v2/Users", "/scim/v2x//Users", "/healthz/", "/api/v1//channels"]) {
     const response = await fetch(stage.server.url + path, {
       headers: { authorization: `Bearer ${scimToken}` },

@@ -36,7 +36,7 @@ async function membersOf({ id }: Group): Promise<string[]> {
 }
 
 describe("authentik", () => {
-  test("reads what is supported, and into how many operations it may split a patch", async () => {
+  test("reads the supported features and the maximum number of operations in a PATCH", async () => {
     const { status, json } =
       await stage.scim.get<Record<string, { supported: boolean; maxOperations: number }>>(
         "/ServiceProviderConfig",
@@ -47,7 +47,7 @@ describe("authentik", () => {
     expect(json.filter?.supported).toBe(true);
   });
 
-  test("adds a person with the space that it has for a last name", async () => {
+  test("adds a person whose last name is a space", async () => {
     const { status, json } = await stage.scim.post<User>(
       "/Users",
       account("akadmin", "authentik Default Admin"),
@@ -63,7 +63,7 @@ describe("authentik", () => {
   });
 
   test.each(['userName eq "grace"', "userName eq grace"])(
-    "is refused somebody who was there before, and finds them by %s",
+    "gets 409 for a person who exists, and finds them by %s",
     async (filter) => {
       const grace = (await stage.scim.list("/Users", { filter: 'userName eq "grace"' })).Resources[0];
       const { id } = grace ?? (await stage.person("grace"));
@@ -118,7 +118,7 @@ describe("authentik", () => {
     expect(json).toMatchObject({ displayName: "Admins", members: [{ value: user.id }] });
   });
 
-  test("reads the groups page by page until it has seen as many as there are", async () => {
+  test("reads the groups page by page up to their total", async () => {
     for (let count = 0; count < 4; count++) await stage.group(`Team ${count}`);
     const seen = new Set<string>();
     let total = Number.POSITIVE_INFINITY;

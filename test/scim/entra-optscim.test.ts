@@ -49,7 +49,7 @@ describe("Entra ID with aadOptscim062020", () => {
     expect({ status, totalResults: json.totalResults }).toEqual({ status: 200, totalResults: 0 });
   });
 
-  test("adds people and finds one, whatever the flag does to the address", async () => {
+  test("adds people and finds one with the flag in the URL", async () => {
     user = await add("given@contoso.com");
     other = await add("other@contoso.com");
     const filter = encodeURIComponent('userName eq "given@contoso.com"');

@@ -43,12 +43,12 @@ async function membersOf({ id }: Group): Promise<string[]> {
 }
 
 describe("Entra ID", () => {
-  test("tests the connection with a name that nobody has, and is given an empty list", async () => {
+  test("tests the connection with an unknown name, and gets an empty list", async () => {
     const filter = 'userName eq "d1f5a2d6-77f1-4a3b-b7ad-c5ce7ec6fd39"';
     expect((await stage.scim.list("/Users", { filter })).totalResults).toBe(0);
   });
 
-  test("adds people with everything that a directory knows of them", async () => {
+  test("adds people with all the attributes that it sends", async () => {
     const { status, json } = await stage.scim.post<User>("/Users", newUser("given@contoso.com", "given"));
     user = json;
     expect(status).toBe(201);
@@ -68,7 +68,7 @@ describe("Entra ID", () => {
     },
   );
 
-  test("gives a person the first address, and then changes it", async () => {
+  test("adds a person's first address, and then changes it", async () => {
     const path = 'emails[type eq "work"].value';
     const added = await stage.scim.patch<User>(`/Users/${user.id}`, {
       op: "Add",
@@ -157,7 +157,7 @@ describe("Entra ID", () => {
     expect(found).toMatchObject({ id: user.id, active: false });
   });
 
-  test("deletes people and groups, which are gone for good to its eyes", async () => {
+  test("deletes people and groups, which it never sees again", async () => {
     for (const path of [`/Users/${user.id}`, `/Groups/${group.id}`]) {
       expect((await stage.scim.del(path)).status).toBe(204);
       expect((await stage.scim.get(path)).status).toBe(404);

@@ -99,7 +99,7 @@ describe("a filter of people finds", () => {
     expect(await found(filter)).toEqual(names);
   });
 
-  test("the one of an id, in whatever case it is written, and nobody of what is none", async () => {
+  test("one by id, in any case, and nobody by an invalid id", async () => {
     expect(await found(`id eq "${ann.id}"`)).toEqual(["ann"]);
     expect((await stage.scim.get<User>(`/Users/${ann.id.toUpperCase()}`)).json.id).toBe(ann.id);
     expect(await found('id eq "1 OR 1"')).toEqual([]);
@@ -119,7 +119,7 @@ describe("a filter of groups finds", () => {
     expect(Resources.map(({ displayName }) => displayName)).toEqual(names);
   });
 
-  test("those that somebody is in", async () => {
+  test("those of a member", async () => {
     for (const filter of [
       `members eq "${ann.id}"`,
       `members.value eq "${ann.id}"`,
@@ -134,7 +134,7 @@ describe("a filter of groups finds", () => {
   });
 });
 
-describe("a filter is refused, and never taken for everybody", () => {
+describe("a filter is refused, and never matches everybody,", () => {
   test.each([
     ["an unknown attribute", 'nickName eq "x"'],
     ["an unknown part", 'name.middleName eq "x"'],
@@ -171,7 +171,7 @@ describe("a filter is refused, and never taken for everybody", () => {
     expect({ status, scimType: json.scimType }).toEqual({ status: 400, scimType: "invalidFilter" });
   });
 
-  test("of groups by what a member is called", async () => {
+  test("of groups by the name of a member", async () => {
     const filter = encodeURIComponent('members[display eq "Ann"]');
     const { status, json } = await stage.scim.get<Refusal>(`/Groups?filter=${filter}`);
     expect({ status, scimType: json.scimType }).toEqual({ status: 400, scimType: "invalidFilter" });
@@ -179,7 +179,7 @@ describe("a filter is refused, and never taken for everybody", () => {
 });
 
 describe("a search", () => {
-  test("is a list whose parameters stand in the body", async () => {
+  test("is a list whose parameters are in the body", async () => {
     const body = {
       schemas: ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"],
       filter: 'userName ew "example.com"',
@@ -217,7 +217,7 @@ describe("a search", () => {
     expect(ids).toEqual(whole.json.Resources.map(({ id }) => id));
   });
 
-  test("of everything leaves out the kind that a filter is not about, and refuses one that is about none", async () => {
+  test("of everything leaves out a resource type without an attribute of the filter, and refuses a filter that suits neither", async () => {
     const { json } = await stage.scim.post<List<User>>("/.search", {
       filter: 'userName eq "ann@example.com"',
     });

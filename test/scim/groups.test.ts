@@ -52,7 +52,7 @@ async function remove(group: Group, ...users: User[]): Promise<number> {
 }
 
 describe("a group", () => {
-  test("is a private channel that its members, and they alone, read", async () => {
+  test("is a private channel that only its members can read", async () => {
     const group = await stage.group("Readers", [ann]);
     const member = await stage.as(await stage.workspaceUser(ann.id));
     const { json } = await member.get<{ data: object }>(`/channels/${group.id}`);
@@ -61,7 +61,7 @@ describe("a group", () => {
     expect((await stranger.get(`/channels/${group.id}`)).status).toBe(404);
   });
 
-  test("is shown as managed where the channels are listed, and other channels are not", async () => {
+  test("is shown as managed in the list of channels, and other channels are not", async () => {
     const group = await stage.group("Shown");
     const listed = await runJson<ListedChannel[]>(stage.server.dataDir, ["channels", "list"]);
     expect(listed.find(({ id }) => id === group.id)?.is_managed).toBe(true);
@@ -71,7 +71,7 @@ describe("a group", () => {
     expect(stdout).toMatch(/#general +public +/);
   });
 
-  test("is none of the channels that people have made", async () => {
+  test("is never a channel that a person created", async () => {
     const channel = await stage.workspace.channel(stage.owner, "made-by-hand", "private");
     expect((await stage.scim.get(`/Groups/${channel.id}`)).status).toBe(404);
     expect((await stage.scim.del(`/Groups/${channel.id}`)).status).toBe(404);
@@ -103,12 +103,12 @@ describe("a group", () => {
     ["somebody who is not there", { displayName: "x", members: [{ value: crypto.randomUUID() }] }],
     ["somebody whose id is none", { displayName: "x", members: [{ value: "ann" }] }],
     ["a group in it", { displayName: "x", members: [{ value: "self", type: "Group" }] }],
-  ])("is not made of %s", async (_, body) => {
+  ])("cannot be created from %s", async (_, body) => {
     const { status, json } = await stage.scim.post("/Groups", body);
     expect({ status, scimType: json.scimType }).toEqual({ status: 400, scimType: "invalidValue" });
   });
 
-  test("cannot be in a group, so that there is no circle", async () => {
+  test("cannot be a member of a group, so there are no cycles", async () => {
     const group = await stage.group("Circle");
     const value = [{ value: group.id, type: "Group" }];
     const { status, json } = await stage.scim.patch(`/Groups/${group.id}`, {
@@ -120,8 +120,8 @@ describe("a group", () => {
   });
 });
 
-describe("whoever the directory puts into a group or takes out of it", () => {
-  test("comes and goes with a notice, like anybody", async () => {
+describe("a person whom the directory adds to a group or removes from it", () => {
+  test("joins and leaves with a notice, like anybody", async () => {
     const group = await stage.group("Notices", [ann]);
     expect(await add(group, ben)).toBe(204);
     expect(await remove(group, ben)).toBe(204);
@@ -132,7 +132,7 @@ describe("whoever the directory puts into a group or takes out of it", () => {
     ]);
   });
 
-  test("is told to those who listen for new members", async () => {
+  test("is an event for the subscriptions to new members", async () => {
     await using receiver = startReceiver();
     const owner = await stage.as(stage.owner);
     const subscription = { name: "joins", url: receiver.url, events: ["channel.member_added"] };
@@ -146,7 +146,7 @@ describe("whoever the directory puts into a group or takes out of it", () => {
     ]);
   });
 
-  test("is noted in the audit log as the directory's doing", async () => {
+  test("is in the audit log with the directory as the actor", async () => {
     const group = await stage.group("Audited", [ann]);
     await remove(group, ann);
     await stage.scim.patch(`/Groups/${group.id}`, { op: "replace", value: { displayName: "Audited later" } });
@@ -162,7 +162,7 @@ describe("whoever the directory puts into a group or takes out of it", () => {
     ]);
   });
 
-  test("is not told of twice: adding members and removing strangers again changes nothing", async () => {
+  test("is announced once: adding a member or removing a stranger again changes nothing", async () => {
     const group = await stage.group("Again", [ann]);
     const before = (await stage.scim.get<Group>(`/Groups/${group.id}`)).json;
     expect(await add(group, ann)).toBe(204);
@@ -171,7 +171,7 @@ describe("whoever the directory puts into a group or takes out of it", () => {
     expect(await noticesIn(group, ann)).toEqual(["member_joined Ann"]);
   });
 
-  test("is in there and back among the others when reactivated, also if added meanwhile", async () => {
+  test("stays a member while deactivated and is back when reactivated, also if added meanwhile", async () => {
     const off = { op: "replace", path: "active", value: false };
     const dan = await stage.user("dan@example.com", { displayName: "Dan", active: false });
     const group = await stage.group("Sleepers", [ann, ben]);
@@ -188,7 +188,7 @@ describe("whoever the directory puts into a group or takes out of it", () => {
 });
 
 describe("the members of a group", () => {
-  test("are replaced as a whole, by a PUT or by a PATCH, and only the difference comes and goes", async () => {
+  test("are replaced as a whole by a PUT or a PATCH, and only the difference joins and leaves", async () => {
     const group = await stage.group("Replaced", [ann, ben]);
     const put = await stage.scim.put<Group>(`/Groups/${group.id}`, {
       displayName: "Replaced",
@@ -207,7 +207,7 @@ describe("the members of a group", () => {
     ]);
   });
 
-  test("all go when all are removed, and when a PUT leaves them out", async () => {
+  test("all leave when all are removed, and when a PUT leaves them out", async () => {
     const group = await stage.group("Emptied", [ann, ben]);
     await stage.scim.patch(`/Groups/${group.id}`, { op: "remove", path: "members" });
     expect(await membersOf(group)).toEqual([]);
@@ -216,7 +216,7 @@ describe("the members of a group", () => {
     expect(await membersOf(group)).toEqual([]);
   });
 
-  test("are what the operations of one request make of them, in their order", async () => {
+  test("are the result of the operations of a request in their order", async () => {
     const group = await stage.group("Ordered", [ann]);
     const { status } = await stage.scim.patch(
       `/Groups/${group.id}`,
@@ -228,7 +228,7 @@ describe("the members of a group", () => {
     expect(await membersOf(group)).toEqual(["Cy"]);
   });
 
-  test("stay as they are when an operation fails: nobody is taken out who is not in", async () => {
+  test("stay as they are when an operation fails: removing a stranger is an error", async () => {
     const group = await stage.group("Steadfast", [ann]);
     const { status, json } = await stage.scim.patch<Refusal>(
       `/Groups/${group.id}`,
@@ -242,7 +242,7 @@ describe("the members of a group", () => {
     expect(await noticesIn(group, ann)).toEqual(["member_joined Ann"]);
   });
 
-  test("are people: a bot in the channel is neither shown nor sent away", async () => {
+  test("are people: a bot in the channel is neither shown nor removed", async () => {
     const group = await stage.group("With a bot", [ann]);
     const bot = await stage.workspace.bot(stage.teamId, "Helper", [await channelOf(group)]);
     expect(await membersOf(group)).toEqual(["Ann"]);
@@ -256,7 +256,7 @@ describe("the members of a group", () => {
     expect((await stage.scim.patch(`/Groups/${group.id}`, out)).status).toBe(400);
   });
 
-  test("are left out of the answer where they are not wanted", async () => {
+  test("are left out of the response on request", async () => {
     const group = await stage.group("Excluded", [ann]);
     for (const query of ["excludedAttributes=members", "attributes=displayName"]) {
       expect((await stage.scim.get<Group>(`/Groups/${group.id}?${query}`)).json).not.toHaveProperty(
@@ -269,7 +269,7 @@ describe("the members of a group", () => {
 });
 
 describe("a group that is deleted", () => {
-  test("is an archived channel that its members can still read", async () => {
+  test("becomes an archived channel that its members can still read", async () => {
     const group = await stage.group("Deleted", [ann]);
     expect((await stage.scim.del(`/Groups/${group.id}`)).status).toBe(204);
     const client = await stage.as(await stage.workspaceUser(ann.id));
@@ -279,7 +279,7 @@ describe("a group that is deleted", () => {
     expect(await add(group, ben)).toBe(404);
   });
 
-  test("leaves its name to a new one, which is another channel with other messages", async () => {
+  test("frees its name for a new one, which is another channel with its own messages", async () => {
     const old = await stage.group("Phoenix", [ann]);
     await stage.scim.del(`/Groups/${old.id}`);
     const made = await stage.group("Phoenix", [ben]);
@@ -288,7 +288,7 @@ describe("a group that is deleted", () => {
     expect(await noticesIn(made, ben)).toEqual(["member_joined Ben"]);
   });
 
-  test("is back when its channel is brought back by hand", async () => {
+  test("is back when the command line unarchives its channel", async () => {
     const group = await stage.group("Undone", [ann]);
     await stage.scim.del(`/Groups/${group.id}`);
     const channel = await channelOf(group);

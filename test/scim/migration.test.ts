@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 
-test("people and channels of before the directory get what it needs to find them", () => {
+test("a migration gives existing people and channels the attributes by which a directory finds them", () => {
   using file = new SqliteFile(":memory:");
   migrate(
     file,

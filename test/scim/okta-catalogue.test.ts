@@ -42,7 +42,7 @@ async function membersOf({ id }: Group): Promise<string[]> {
 }
 
 describe("Okta's catalogue app", () => {
-  test("imports everybody, page by page, before it is used", async () => {
+  test("imports everybody, page by page, before its first use", async () => {
     const { totalResults } = await stage.scim.list("/Users", { startIndex: 1, count: 100 });
     expect(totalResults).toBe(1);
     const groups = await stage.scim.list<Group>("/Groups", { startIndex: 1, count: 100 });
@@ -109,7 +109,7 @@ describe("Okta's catalogue app", () => {
     expect(await membersOf(group)).toEqual([ann.id]);
   });
 
-  test("changes a person by a PUT of what it has read and what it knows better", async () => {
+  test("changes a person by a PUT of the attributes that it has read and its own changes", async () => {
     const { json: read } = await stage.scim.get<User>(`/Users/${ben.id}`);
     const put = await stage.scim.put<User>(`/Users/${ben.id}`, {
       ...read,

@@ -41,7 +41,7 @@ async function lookUp(userName: string): Promise<User[]> {
 }
 
 describe("Okta's custom app", () => {
-  test("tests the connection and finds people that it can read", async () => {
+  test("tests the connection and gets people whom it can parse", async () => {
     const { Resources, totalResults, startIndex } = await stage.scim.list("/Users", {
       startIndex: 1,
       count: 1,
@@ -59,12 +59,12 @@ describe("Okta's custom app", () => {
     }
   });
 
-  test("is told of nobody and of nothing without an error", async () => {
+  test("gets empty lists without an error", async () => {
     expect(await lookUp("test.user@okta.local")).toEqual([]);
     expect((await stage.scim.get("/Users/010101001010101011001010101011")).status).toBe(404);
   });
 
-  test("adds a person and is given the whole of it, with its address", async () => {
+  test("adds a person and gets the whole resource, with its location", async () => {
     const { status, headers, json } = await stage.scim.post<User>(
       "/Users",
       profile({ password: "1mz050nq" }),
@@ -85,7 +85,7 @@ describe("Okta's custom app", () => {
     expect(await lookUp("TEST.user@okta.local")).toEqual([user]);
   });
 
-  test("is refused the same person again", async () => {
+  test("gets 409 for the same person again", async () => {
     const { status, json } = await stage.scim.post("/Users", profile({ userName: "Test.User@Okta.Local" }));
     expect({ status, scimType: json.scimType }).toEqual({ status: 409, scimType: "uniqueness" });
   });
@@ -127,7 +127,7 @@ describe("Okta's custom app", () => {
     expect(put.json).toMatchObject({ id: group.id, displayName: "Test SCIMv2 renamed", members: [] });
   });
 
-  test("deactivates a person, whose tokens stop with the next request", async () => {
+  test("deactivates a person, whose tokens stop working immediately", async () => {
     const row = await selectUser(stage.workspace.database.read, stage.teamId, user.id);
     if (!row) throw new Error("the person is gone");
     token = (await stage.workspace.token(row)).token;
@@ -141,7 +141,7 @@ describe("Okta's custom app", () => {
     expect(found).toMatchObject({ id: user.id, active: false });
   });
 
-  test("brings the person back on the next assignment, without the tokens of before", async () => {
+  test("restores the person on the next assignment, without the old tokens", async () => {
     const [found] = await lookUp("test.user@okta.local");
     const { status, json } = await stage.scim.put<User>(`/Users/${found?.id}`, profile({ active: true }));
     expect({ status, id: json.id, active: json.active }).toEqual({ status: 200, id: user.id, active: true });

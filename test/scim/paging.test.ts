@@ -49,7 +49,7 @@ async function walk(count: number, parameters: Record<string, string> = {}): Pro
 }
 
 describe("10,000 people", () => {
-  test("are listed once each and in the same order, whatever the size of the pages", async () => {
+  test("are listed once each in the same order, for every page size", async () => {
     const first = await walk(1_000);
     expect(new Set(first).size).toBe(people);
     for (const count of [37, 100, 333, 999, 5_000, 1_000_000_000]) {
@@ -57,7 +57,7 @@ describe("10,000 people", () => {
     }
   });
 
-  test("are listed once each where a filter or an order is given, with the number of those who fit", async () => {
+  test("are listed once each under a filter or an order, with the number of matches", async () => {
     const active = await walk(500, { filter: "active eq true" });
     expect(new Set(active).size).toBe(active.length);
     expect(active).toHaveLength(people - Math.floor(people / 3));
@@ -68,7 +68,7 @@ describe("10,000 people", () => {
     expect(new Set(await walk(800, { sortBy: "emails" })).size).toBe(people);
   });
 
-  test("stay in their places when somebody is added, changed or deactivated meanwhile", async () => {
+  test("keep their positions when somebody is added, changed or deactivated meanwhile", async () => {
     const before = await walk(1_000);
     const [, second] = before;
     await stage.scim.patch(`/Users/${second}`, {
@@ -87,7 +87,7 @@ describe("the parameters of a page", () => {
     ["a start below 1 is 1", { startIndex: 0, count: 2 }, { startIndex: 1, itemsPerPage: 2 }],
     ["a start far below 1 is 1", { startIndex: -5, count: 2 }, { startIndex: 1, itemsPerPage: 2 }],
     [
-      "a start behind the end is an empty page",
+      "a start after the end is an empty page",
       { startIndex: 1e9, count: 2 },
       { startIndex: 1e9, itemsPerPage: 0 },
     ],

@@ -41,7 +41,7 @@ async function unchanged(): Promise<void> {
 }
 
 describe("an operation", () => {
-  test("takes its word, its path and its attributes in any case, with the schema in front or not", async () => {
+  test("accepts its op, path and attributes in any case, with or without the schema in front", async () => {
     const schema = "URN:IETF:PARAMS:SCIM:SCHEMAS:CORE:2.0:USER";
     const after = await patched(
       { Op: "REPLACE", Path: "DisplayName", Value: "One" },
@@ -66,7 +66,7 @@ describe("an operation", () => {
     );
   });
 
-  test("adds values to a list once, and makes only one of them the main one", async () => {
+  test("adds values to a list once, and keeps only one of them primary", async () => {
     const value = [{ value: "new@example.com", type: "other", primary: true }, { value: "home@example.com" }];
     const { emails } = await patched({ op: "add", path: "emails", value });
     expect(emails).toEqual([
@@ -79,7 +79,7 @@ describe("an operation", () => {
     expect(after.map(({ primary }) => primary)).toEqual([true, false, false]);
   });
 
-  test("replaces or removes a whole list, and those values of it that are selected", async () => {
+  test("replaces or removes a whole list, or its selected values", async () => {
     const path = 'emails[type eq "HOME" and value co "EXAMPLE"]';
     expect((await patched({ op: "remove", path })).emails.map(({ type }) => type)).toEqual(["work"]);
     const value = { value: "second@example.com" };
@@ -90,7 +90,7 @@ describe("an operation", () => {
     expect((await patched({ op: "remove", path: "emails" })).emails).toEqual(shown);
   });
 
-  test("makes the value that a selection describes, where there is none", async () => {
+  test("adds the value that a filter describes when none matches", async () => {
     const { emails } = await patched({
       op: "add",
       path: 'emails[type eq "other"].value',
@@ -101,7 +101,7 @@ describe("an operation", () => {
     expect(await refusal(open)).toEqual({ status: 400, scimType: "noTarget" });
   });
 
-  test("about an attribute that Parley does not have is left out, and the others are done", async () => {
+  test("on an unknown attribute is ignored, and the others are applied", async () => {
     const after = await patched(
       { op: "add", path: "nickName", value: "D" },
       { op: "add", path: "name.middleName", value: "M" },
@@ -121,7 +121,7 @@ describe("an operation", () => {
 });
 
 describe("an operation is refused", () => {
-  test("on a part of a member: one is taken out, and another put in", async () => {
+  test("on a sub-attribute of a member: remove the member and add another", async () => {
     const [inside, outside] = [await stage.user("in@example.com"), await stage.user("out@example.com")];
     const group = await stage.group("Immutable", [inside]);
     const selected = `members[value eq "${inside.id}"]`;
@@ -144,7 +144,7 @@ describe("an operation is refused", () => {
     ["with a bracket that is not closed", { op: "add", path: "emails[type", value: "x" }, "invalidPath"],
     ["with a path that is no text", { op: "add", path: 7, value: "x" }, "invalidPath"],
     [
-      "with brackets behind what is no list",
+      "with brackets after a single-valued attribute",
       { op: "add", path: 'name[a eq "x"]', value: "x" },
       "invalidPath",
     ],
@@ -178,7 +178,7 @@ describe("a PATCH", () => {
     expect((await stage.workspaceUser(user.id)).deactivatedAt).toBeNull();
   });
 
-  test("that only shows itself to be impossible when it is written leaves no trace either", async () => {
+  test("that fails only when it is written leaves no trace either", async () => {
     await stage.user("taken@example.com");
     const refused = await refusal(
       { op: "replace", path: "active", value: false },
@@ -198,13 +198,13 @@ describe("a PATCH", () => {
     expect({ status, scimType: json.scimType }).toEqual({ status: 400, scimType: "invalidSyntax" });
   });
 
-  test("takes its operations under a name in any case", async () => {
+  test("accepts Operations in any case", async () => {
     const body = { operations: [{ op: "replace", path: "displayName", value: "lower" }] };
     const { json } = await stage.scim.send<User>("PATCH", `/Users/${user.id}`, body);
     expect(json.displayName).toBe("lower");
   });
 
-  test("of a thousand operations is taken, of one more it is not", async () => {
+  test("of a thousand operations is accepted, and of one more refused", async () => {
     const operations = Array.from({ length: 1_000 }, (_, n) => ({
       op: "replace",
       path: "displayName",

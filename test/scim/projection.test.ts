@@ -14,8 +14,8 @@ beforeAll(async () => {
 
 afterAll(async () => await stage[Symbol.asyncDispose]());
 
-describe("an answer", () => {
-  test("holds what is asked for, and always the id", async () => {
+describe("a response", () => {
+  test("holds the requested attributes, and always the id", async () => {
     const { id } = await stage.user("projected@example.com", {
       name: { givenName: "Pro", familyName: "Jected" },
     });
@@ -45,7 +45,7 @@ describe("an answer", () => {
 describe("a PATCH of a group", () => {
   const rename = (displayName: string) => ({ op: "replace", path: "displayName", value: displayName });
 
-  test("answers with what is asked for, as the group is after it", async () => {
+  test("returns the requested attributes of the changed group", async () => {
     const { id } = await stage.group("Asked", [ann]);
     const add = { op: "add", path: "members", value: [{ value: ben.id }] };
     const answered = async (query: string, ...operations: object[]) =>
@@ -60,14 +60,14 @@ describe("a PATCH of a group", () => {
     expect(json.members?.map(({ display }) => display).sort()).toEqual(["Ann", "Ben"]);
   });
 
-  test("has no body where nothing is asked for, which a large group would fill", async () => {
+  test("returns no body without requested attributes, since a group may be large", async () => {
     const { id } = await stage.group("Quiet", [ann]);
     for (const query of ["", "?attributes=", "?excludedAttributes=members", "?aadOptscim062020"]) {
       expect((await stage.scim.patch(`/Groups/${id}${query}`, rename(`Quiet ${query}`))).status).toBe(204);
     }
   });
 
-  test("that is refused changes nothing, whatever it asks for", async () => {
+  test("that is refused changes nothing, whatever attributes it requests", async () => {
     const { id } = await stage.group("Refused", [ann]);
     const { status } = await stage.scim.patch(`/Groups/${id}?attributes=displayName`, rename("general"));
     expect(status).toBe(409);

@@ -70,12 +70,12 @@ describe("the cost does not grow with the number of people", () => {
     'emails.value eq "ann@example.com"',
     'emails[type eq "work"].value eq "ann@example.com"',
     'userName eq "ann@example.com" and active eq true',
-  ])("when one is looked up by %s", async (filter) => {
+  ])("when a person is looked up by %s", async (filter) => {
     const query = queryOf(userResourceType, parametersOfBody({ filter, startIndex: 1, count: 100 }));
     await expectFlatCost(() => listUsers(tx, directory, query));
   });
 
-  test("when one is added, read, replaced and patched", async () => {
+  test("when a person is added, read, replaced and patched", async () => {
     const body = { userName: "ann@example.com", emails: [{ value: "ann@example.com" }] };
     const made = await createUser(tx, directory, body);
     await expectFlatCost(() => createUser(tx, directory, { ...body, userName: "ben@example.com" }));
@@ -85,7 +85,7 @@ describe("the cost does not grow with the number of people", () => {
     await expectFlatCost(() => patchUser(tx, directory, made.id, { Operations: [operation] }));
   });
 
-  test("when a group takes somebody in and lets them go", async () => {
+  test("when a group gets a member and loses one", async () => {
     const { id } = await createUser(tx, directory, { userName: "cy@example.com" });
     const group = await createGroup(tx, directory, { displayName: "Group" }, all);
     for (const operation of [
@@ -104,7 +104,7 @@ test.each([
   ["people", "meta.created"],
   ["groups", undefined],
   ["groups", "displayName"],
-])("the pages of %s, sorted by %s, have one order: that of the ids comes last", async (what, sortBy) => {
+])("the pages of %s, sorted by %s, have one order, with the id as the last key", async (what, sortBy) => {
   const read = parametersOfBody({ sortBy, excludedAttributes: "members" });
   await plansOf(() =>
     what === "people"

@@ -18,7 +18,7 @@ async function read({ id }: { id: string }): Promise<User> {
 }
 
 describe("roles", () => {
-  test("make admins and members, and stay as they are where nothing is said of them", async () => {
+  test("make admins and members, and stay as they are when absent", async () => {
     const user = await stage.user("admin@example.com", { roles: [{ value: "admin" }] });
     expect(user.roles).toEqual([{ value: "admin", primary: true }]);
     const renamed = await stage.scim.put<User>(`/Users/${user.id}`, { userName: "admin@example.com" });
@@ -35,7 +35,7 @@ describe("roles", () => {
     ]);
   });
 
-  test("make no owners", async () => {
+  test("cannot make owners", async () => {
     const refused = await stage.scim.post("/Users", {
       userName: "boss@example.com",
       roles: [{ value: "owner" }],
@@ -49,7 +49,7 @@ describe("roles", () => {
     );
   });
 
-  test("unmake no owners", async () => {
+  test("cannot remove owners", async () => {
     for (const value of [[], ["member"], [{ value: "admin" }]]) {
       const operation = { op: "replace", path: "roles", value };
       const { json } = await stage.scim.patch<User>(`/Users/${stage.owner.id}`, operation);
@@ -59,7 +59,7 @@ describe("roles", () => {
 });
 
 describe("the last owner", () => {
-  test("cannot be deactivated or deleted, and nothing else of the request is done", async () => {
+  test("cannot be deactivated or deleted, and nothing else of the request is applied", async () => {
     const path = `/Users/${stage.owner.id}`;
     const before = await read(stage.owner);
     for (const refused of [
@@ -73,7 +73,7 @@ describe("the last owner", () => {
     expect(await read(stage.owner)).toEqual(before);
   });
 
-  test("can be, once there is another one", async () => {
+  test("can be once there is another owner", async () => {
     const user = await stage.user("second-owner@example.com");
     const row = await stage.workspaceUser(user.id);
     await stage.workspace.database.write((tx) => setRole(tx, row, "owner", actor));

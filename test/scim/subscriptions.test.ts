@@ -29,7 +29,7 @@ async function disabledBy(actor: string): Promise<string[]> {
   return entries.filter((entry) => entry.actor === actor).map(({ target }) => target);
 }
 
-test("whoever the directory deactivates has their subscriptions disabled, and not enabled when they are back", async () => {
+test("deactivating a person disables their subscriptions, and reactivating does not enable them", async () => {
   const { id, subscription, status } = await subscriber("deactivated@example.com");
   expect(await status()).toBe("active");
   expect((await stage.scim.patch(`/Users/${id}`, setActive(false))).status).toBe(200);
@@ -39,7 +39,7 @@ test("whoever the directory deactivates has their subscriptions disabled, and no
   expect(await status()).toBe("disabled");
 });
 
-test("whoever the directory deletes has their subscriptions disabled", async () => {
+test("deleting a person disables their subscriptions", async () => {
   const { id, subscription, status } = await subscriber("deleted@example.com");
   expect((await stage.scim.del(`/Users/${id}`)).status).toBe(204);
   expect(await status()).toBe("disabled");

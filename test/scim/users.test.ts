@@ -28,8 +28,8 @@ async function auditOf({ id }: { id: string }): Promise<string[]> {
     .map((entry) => `${entry.actor} ${entry.action}`);
 }
 
-describe("people who were there before the directory", () => {
-  test("are found by their address, or by their name where they have none", async () => {
+describe("people who existed before the directory", () => {
+  test("are found by their e-mail address, or by name without one", async () => {
     const grace = await stage.person("Grace Hopper", "grace@navy.example");
     const ana = await stage.person("Ana Núñez");
     expect((await find("GRACE@navy.example")).map(({ id }) => id)).toEqual([grace.id]);
@@ -38,7 +38,7 @@ describe("people who were there before the directory", () => {
     expect(found?.name).toEqual({ givenName: "Ana", familyName: "Núñez" });
   });
 
-  test("are told apart where they have one name: the second is found by no name that could be meant", async () => {
+  test("are told apart under one name: the second gets a userName that nobody would send", async () => {
     const first = await stage.person("Sam");
     const second = await stage.person("sam");
     expect((await find("SAM")).map(({ id }) => id)).toEqual([first.id]);
@@ -47,7 +47,7 @@ describe("people who were there before the directory", () => {
     expect(name).toEqual({ givenName: "sam", familyName: "sam" });
   });
 
-  test("have an address that is none, which does not become theirs when it is sent back", async () => {
+  test("have a placeholder address, which is not stored when it is sent back", async () => {
     const { id } = await stage.person("Nobody Mailed");
     const shown = await read({ id });
     expect(shown.emails).toEqual([{ value: `${id}@parley.invalid`, type: "work", primary: true }]);
@@ -55,7 +55,7 @@ describe("people who were there before the directory", () => {
     expect((await stage.workspaceUser(id)).email).toBeNull();
   });
 
-  test("keep the id, the messages and the channels that they had when the directory takes them over", async () => {
+  test("keep their id, messages and channels when the directory takes them over", async () => {
     const before = await stage.person("Linus", "linus@example.com");
     await stage.workspace.join(stage.general, before);
     const body = { userName: "linus@example.com", externalId: "ext-linus", displayName: "Linus T" };
@@ -72,7 +72,7 @@ describe("people who were there before the directory", () => {
 });
 
 describe("bots", () => {
-  test("are nobody to the directory", async () => {
+  test("are invisible to the directory", async () => {
     const bot = await stage.workspace.bot(stage.teamId, "Build Bot");
     expect((await stage.scim.get(`/Users/${bot.id}`)).status).toBe(404);
     expect((await stage.scim.del(`/Users/${bot.id}`)).status).toBe(404);
@@ -84,8 +84,8 @@ describe("bots", () => {
   });
 });
 
-describe("a name that the directory finds people by", () => {
-  test("belongs to one person, in whatever case it is written", async () => {
+describe("a userName", () => {
+  test("belongs to one person, in any case", async () => {
     const ann = await stage.user("ann@example.com");
     const ben = await stage.user("ben@example.com");
     for (const refused of [
@@ -110,7 +110,7 @@ describe("a name that the directory finds people by", () => {
     expect(own.json.userName).toBe("Ann@Example.com");
   });
 
-  test("is given to one of those who ask for it at the same moment", async () => {
+  test("goes to one of several simultaneous requests", async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => stage.scim.post("/Users", { userName: "race@example.com" })),
     );
@@ -120,7 +120,7 @@ describe("a name that the directory finds people by", () => {
   });
 });
 
-describe("what the team calls a person", () => {
+describe("the name shown to the team", () => {
   test.each([
     [
       "displayName",
@@ -131,11 +131,11 @@ describe("what the team calls a person", () => {
     ["the parts of the name", { name: { givenName: "Gi", familyName: "Fa" } }, "Gi Fa"],
     ["one part of it", { displayName: "", name: { givenName: "Gi" } }, "Gi"],
     ["the userName", {}, "the userName"],
-  ])("is %s, where it is given", async (userName, given, name) => {
+  ])("is %s, if present", async (userName, given, name) => {
     expect((await stage.user(userName, given)).displayName).toBe(name);
   });
 
-  test("follows the parts of the name as long as no other name was given", async () => {
+  test("follows the parts of the name while there is no other name", async () => {
     const user = await stage.user("parts@example.com", { name: { givenName: "Old", familyName: "Name" } });
     const patched = await stage.scim.patch<User>(`/Users/${user.id}`, {
       op: "replace",
@@ -146,8 +146,8 @@ describe("what the team calls a person", () => {
   });
 });
 
-describe("whoever is deactivated", () => {
-  test("is out with every token at once, and everything written stays", async () => {
+describe("a deactivated person", () => {
+  test("loses all tokens immediately, and everything they wrote stays", async () => {
     const user = await stage.user("leaver@example.com");
     const row = await stage.workspaceUser(user.id);
     await stage.workspace.join(stage.general, row);
@@ -163,7 +163,7 @@ describe("whoever is deactivated", () => {
     expect(kept.json.data).toMatchObject({ body: "I was here", author: { id: user.id } });
   });
 
-  test("is brought back by being created again under the same name, as the same person", async () => {
+  test("is restored as the same person when created again under the same userName", async () => {
     const user = await stage.user("again@example.com", { externalId: "ext-again" });
     await stage.scim.patch(`/Users/${user.id}`, { op: "replace", path: "active", value: false });
     const again = await stage.scim.post<User>("/Users", {
@@ -176,7 +176,7 @@ describe("whoever is deactivated", () => {
     expect((await auditOf(user))[0]).toBe("scim user.reactivated");
   });
 
-  test("is brought back after being deleted, too", async () => {
+  test("is restored after being deleted, too", async () => {
     const user = await stage.user("deleted@example.com", { externalId: "ext-deleted" });
     expect((await stage.scim.del(`/Users/${user.id}`)).status).toBe(204);
     expect(await find("deleted@example.com")).toEqual([]);
@@ -194,7 +194,7 @@ describe("whoever is deactivated", () => {
     ]);
   });
 
-  test("is not brought back for somebody else who has the name later", async () => {
+  test("is not restored for somebody else who has the userName later", async () => {
     const left = await stage.user("j.smith@example.com", { externalId: "jane" });
     await stage.scim.patch(`/Users/${left.id}`, { op: "replace", path: "active", value: false });
     const body = { userName: "j.smith@example.com", externalId: "john" };
@@ -205,7 +205,7 @@ describe("whoever is deactivated", () => {
     expect(json.id).not.toBe(left.id);
   });
 
-  test("can be made so from the first", async () => {
+  test("can be created deactivated", async () => {
     const user = await stage.user("never@example.com", { active: "False" });
     expect(user.active).toBe(false);
     expect((await stage.workspaceUser(user.id)).deactivatedAt).not.toBeNull();
@@ -213,7 +213,7 @@ describe("whoever is deactivated", () => {
 });
 
 describe("a change", () => {
-  test("is in the audit log, and what changes nothing is not", async () => {
+  test("is in the audit log, unless it changes nothing", async () => {
     const user = await stage.user("audited@example.com", { displayName: "Audited" });
     await stage.scim.put(`/Users/${user.id}`, { userName: "audited@example.com", displayName: "Renamed" });
     const { meta } = await read(user);
