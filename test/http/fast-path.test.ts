@@ -1,5 +1,5 @@
-import { expect, test } from "bun:test";
-import { Elysia } from "elysia";
+import { describe, expect, test } from "bun:test";
+import { Elysia, t } from "elysia";
 import { DomainError, invalid } from "../../src/errors.ts";
 import { fastPaths } from "../../src/http/fast-path.ts";
 import { elysiaErrorResponse } from "../../src/http/error-responses.ts";
@@ -75,4 +75,30 @@ test("a route that takes its query from the framework gets no fast path", () => 
   expect([...direct.keys()].sort()).toEqual(
     ["broken", "empty", "made", "own", "plain", "refused"].map((name) => `POST /rooms/:room/${name}`),
   );
+});
+
+describe("a route that reads its own body, but needs more of the framework, stops the start:", () => {
+  const own = { parse: "none" } as const;
+  const handle = () => ({});
+  const app = () => new Elysia();
+  test.each([
+    [
+      "a hook that may respond itself",
+      app().post("/", handle, { ...own, beforeHandle: () => {} }),
+      "resolve",
+    ],
+    ["a hook after the handler", app().post("/", handle, { ...own, afterHandle: () => {} }), "afterHandle"],
+    ["a hook before validation", app().post("/", handle, { ...own, transform: () => {} }), "transform"],
+    ["a second parser", app().post("/", handle, { parse: ["none", "json"] }), "nothing else parses"],
+    ["a query", app().post("/", handle, { ...own, query: t.Object({}) }), "declares no query"],
+    ["a body to validate", app().post("/", handle, { ...own, body: t.Object({}) }), "validate nothing"],
+    [
+      "a response to validate",
+      app().post("/", handle, { ...own, response: t.Object({}) }),
+      "validate nothing",
+    ],
+    ["a static response", app().post("/", "made", own), "a function"],
+  ])("%s", (_what, { routes: registered }, assumption) => {
+    expect(() => fastPaths(registered)).toThrow(assumption);
+  });
 });
