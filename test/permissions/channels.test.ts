@@ -86,7 +86,7 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]());
 
 describe.each(routes)("%s /channels/{channel}%s", (method, path, body, expected) => {
-  test.each(subjects)("answers the %s as its memberships and role say", async (subject) => {
+  test.each(subjects)("responds to the %s by its memberships and role", async (subject) => {
     const { cast, workspace } = stage;
     const statuses: number[] = [];
     for (const name of channels) {
@@ -112,7 +112,7 @@ describe("GET /channels", () => {
     outsiderBot: [],
   };
 
-  test.each(subjects)("shows the %s what it may see, ordered by name", async (subject) => {
+  test.each(subjects)("shows the %s the channels that it can see, ordered by name", async (subject) => {
     const { status, json } = await clients[subject].get<{ data: Channel[] }>("/channels");
     expect(status).toBe(200);
     expect(json.data.map(({ name }) => name)).toEqual(seen[subject]);
@@ -169,7 +169,7 @@ async function freshChannels(method: string): Promise<Array<{ channel: ChannelRo
 }
 
 describe.each(changes)("%s /channels/{channel}%s", (method, path, expected) => {
-  test.each(subjects)("answers the %s as its memberships and role say", async (subject) => {
+  test.each(subjects)("responds to the %s by its memberships and role", async (subject) => {
     const statuses: number[] = [];
     for (const { channel, user } of await freshChannels(method)) {
       const address = `/channels/${channel.id}${path.replace("{user}", user.id)}`;
@@ -181,7 +181,7 @@ describe.each(changes)("%s /channels/{channel}%s", (method, path, expected) => {
 });
 
 describe("a webhook subscription", () => {
-  test("is there for every subject of its team, bots in no channel too, and for nobody of another", async () => {
+  test("exists for every subject of its team, including bots without channels, and for nobody of another", async () => {
     const input = { name: "receiver", url: "http://127.0.0.1:9/", events: ["message.deleted"] };
     const created = await clients.bot.post<{ data: { id: string }; secret: string }>("/webhooks", input);
     expect(created.status).toBe(201);

@@ -114,7 +114,7 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]());
 
 describe.each(commands)("parley %s, by its %s,", (verb, _reference, rest) => {
-  test("finds nothing of another team, and says no more than of what is not there", async () => {
+  test("finds nothing of another team, and reports it like something that does not exist", async () => {
     const kind = /\{(\w+)\}/.exec(rest)?.[1] ?? "";
     const runWith = async (named: string) => {
       const words = [...verb.split(" "), ...rest.split(" ")].map((word) => own[word] ?? word);
@@ -141,7 +141,7 @@ describe.each(commands)("parley %s, by its %s,", (verb, _reference, rest) => {
   });
 });
 
-test("every argument and option of the commands that names something of a team is in these tests", () => {
+test("these tests cover every argument and option of the commands that names something of a team", () => {
   const found = parleyProgram({}).commands.flatMap((noun) =>
     noun.commands.flatMap((verb) => {
       const path = `${noun.name()} ${verb.name()}`;

@@ -56,7 +56,7 @@ const requests: Array<[method: string, kind: "Users" | "Groups", body?: object]>
 ];
 
 describe.each(requests)("%s /scim/v2/%s/{id}", (method, kind, body) => {
-  test("answers the same for what is of another team, is no resource of the directory and is not there", async () => {
+  test("responds alike to an id of another team, an id that is not the directory's and an unknown id", async () => {
     const { cast } = stage;
     const ids =
       kind === "Users"
@@ -97,7 +97,7 @@ describe("the members of a group", () => {
     ],
   ];
 
-  test.each(ways)("with %s are not people of another team, nor bots", async (_, method, path, body) => {
+  test.each(ways)("with %s cannot be people of another team or bots", async (_, method, path, body) => {
     const { cast } = stage;
     const answerTo = async (id: string) => {
       const { status, json } = await scim.send<object>(method, path(), body(id));
@@ -126,7 +126,7 @@ describe("a search", () => {
   ];
 
   test.each(searches)(
-    "of %s finds nothing of another team, and no channel that is no group",
+    "of %s finds nothing of another team, and no channel that is not a group",
     async (kind, filterOf) => {
       const filter = filterOf();
       expect((await scim.list<object>(`/${kind}`, { filter })).totalResults, filter).toBe(0);
@@ -137,7 +137,7 @@ describe("a search", () => {
     },
   );
 
-  test("for everything, in any order and on any page, finds the team's own alone", async () => {
+  test("for everything, in any order and on any page, finds only the team's own", async () => {
     const { cast } = stage;
     const found = new Set<string>();
     for (const sortBy of ["id", "displayName", "meta.lastModified"]) {
@@ -162,7 +162,7 @@ describe("a search", () => {
   });
 });
 
-test("a name that another team has is free, and leaves that team as it is", async () => {
+test("a name that another team uses is free, and leaves that team as it is", async () => {
   const { cast } = stage;
   const { userName } = cast.outsider;
   const before = await (await stage.as(cast.outsider)).get("/channels");

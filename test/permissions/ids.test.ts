@@ -59,7 +59,7 @@ describe.each(namings)("$title", (naming) => {
   const noIds = ["1", "general", `${unknown}0`, "%00", "0".repeat(36)];
 
   test.each(kinds)(
-    "tells %s the same of what is unseen, of another team and not there",
+    "tells %s the same for a hidden id, an id of another team and an unknown id",
     async (_, ofThem) => {
       for (const subject of ofThem) {
         const client = await stage.client(subject);
@@ -80,61 +80,67 @@ describe.each(namings)("$title", (naming) => {
   );
 
   if (kind === "emoji") return;
-  test.each(kinds)("tells %s no more of what is no id, whatever else the body is", async (_, ofThem) => {
-    for (const subject of ofThem) {
-      const client = await stage.client(subject);
-      const place = places[subject];
-      await stage.changingNothing(async () => {
-        const expected = await sendNaming(client, naming, place, unknown);
-        for (const id of noIds) {
-          const answer = await sendNaming(client, naming, place, id);
-          expect({ id, status: answer.status }).toEqual({ id, status: expected.status });
-          if (isInBody)
-            expect(Object.keys(answer.json.errors ?? {})).toEqual(Object.keys(expected.json.errors ?? {}));
-          else {
-            const broken = await sendNaming(client, naming, place, id, route.body && '{"broken"');
-            expect([answer.text, broken.text]).toEqual([expected.text, expected.text]);
+  test.each(kinds)(
+    "tells %s nothing more for an invalid id, whatever else the body holds",
+    async (_, ofThem) => {
+      for (const subject of ofThem) {
+        const client = await stage.client(subject);
+        const place = places[subject];
+        await stage.changingNothing(async () => {
+          const expected = await sendNaming(client, naming, place, unknown);
+          for (const id of noIds) {
+            const answer = await sendNaming(client, naming, place, id);
+            expect({ id, status: answer.status }).toEqual({ id, status: expected.status });
+            if (isInBody)
+              expect(Object.keys(answer.json.errors ?? {})).toEqual(Object.keys(expected.json.errors ?? {}));
+            else {
+              const broken = await sendNaming(client, naming, place, id, route.body && '{"broken"');
+              expect([answer.text, broken.text]).toEqual([expected.text, expected.text]);
+            }
           }
-        }
-        if (isInBody) return;
-        for (const id of [unknown, ...Object.values(hiddenIds(naming, subject))]) {
-          const broken = await sendNaming(client, naming, place, id, route.body && '{"broken"');
-          expect(told(broken)).toEqual(told(expected));
-        }
-      });
-    }
-  });
+          if (isInBody) return;
+          for (const id of [unknown, ...Object.values(hiddenIds(naming, subject))]) {
+            const broken = await sendNaming(client, naming, place, id, route.body && '{"broken"');
+            expect(told(broken)).toEqual(told(expected));
+          }
+        });
+      }
+    },
+  );
 });
 
 describe("the client_uuid of POST /channels/{channel}/messages", () => {
-  test.each(kinds)("finds for %s no message of others, unseen or of another team", async (_, ofThem) => {
-    for (const subject of ofThem.filter((each) => each !== "idleBot")) {
-      const client_uuid = crypto.randomUUID();
-      const post = async (by: ApiClient, channel: string, body: string) => {
-        const posted = await by.post<{ data: Message }>(`/channels/${channel}/messages`, {
-          body,
-          client_uuid,
-        });
-        expect(posted.status).toBe(201);
-        return posted.json.data;
-      };
-      const stranger = await stage.as(stage.cast.stranger);
-      const outsider = await stage.as(stage.cast.outsider);
-      const unseen = await post(stranger, stage.closed.channel, "unseen");
-      const foreign = await post(outsider, stage.cast.elsewhere.id, "foreign");
+  test.each(kinds)(
+    "finds for %s no message of others, in hidden channels or of another team",
+    async (_, ofThem) => {
+      for (const subject of ofThem.filter((each) => each !== "idleBot")) {
+        const client_uuid = crypto.randomUUID();
+        const post = async (by: ApiClient, channel: string, body: string) => {
+          const posted = await by.post<{ data: Message }>(`/channels/${channel}/messages`, {
+            body,
+            client_uuid,
+          });
+          expect(posted.status).toBe(201);
+          return posted.json.data;
+        };
+        const stranger = await stage.as(stage.cast.stranger);
+        const outsider = await stage.as(stage.cast.outsider);
+        const unseen = await post(stranger, stage.closed.channel, "unseen");
+        const foreign = await post(outsider, stage.cast.elsewhere.id, "foreign");
 
-      const place = places[subject];
-      const own = await post(await stage.client(subject), place.channel, "one's own");
-      expect(own).toMatchObject({ channel_id: place.channel, body: "one's own" });
-      expect(new Set([own.id, unseen.id, foreign.id]).size).toBe(3);
-      const read = async (by: ApiClient, { channel_id, id }: Message) =>
-        (await by.get<{ data: Message }>(`/channels/${channel_id}/messages/${id}`)).json.data;
-      expect([await read(stranger, unseen), await read(outsider, foreign)]).toEqual([unseen, foreign]);
-    }
-  });
+        const place = places[subject];
+        const own = await post(await stage.client(subject), place.channel, "one's own");
+        expect(own).toMatchObject({ channel_id: place.channel, body: "one's own" });
+        expect(new Set([own.id, unseen.id, foreign.id]).size).toBe(3);
+        const read = async (by: ApiClient, { channel_id, id }: Message) =>
+          (await by.get<{ data: Message }>(`/channels/${channel_id}/messages/${id}`)).json.data;
+        expect([await read(stranger, unseen), await read(outsider, foreign)]).toEqual([unseen, foreign]);
+      }
+    },
+  );
 });
 
-test("every parameter and field of the described API that names something is in these tests", async () => {
+test("these tests cover every parameter and field of the described API that names something", async () => {
   const response = await fetch(`${stage.server.url}/api/v1/openapi.json`);
   const { paths, components } = (await response.json()) as OpenApiDocument;
   const described: string[] = [];

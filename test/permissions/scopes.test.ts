@@ -44,7 +44,7 @@ describe.each(restRoutes)("$method $path", (route) => {
   const refusal = { status: 403, json: { message: `The token lacks the scope ${route.scope}.` } };
 
   test.each(others)(
-    "is refused with %s alone, to everybody and for what is seen, unseen and foreign",
+    "is refused with %s alone, to everybody and for visible, hidden and foreign resources",
     async (scope) => {
       await stage.changingNothing(async () => {
         for (const subject of subjects) {
@@ -58,7 +58,7 @@ describe.each(restRoutes)("$method $path", (route) => {
     },
   );
 
-  test(`is opened by ${route.scope} alone, to each subject as far as it sees`, async () => {
+  test(`needs ${route.scope} alone, and gives each subject what it can see`, async () => {
     for (const subject of subjects) {
       const client = await stage.client(subject, route.scope);
       const isBlind = subject === "idleBot" && route.path.includes("{channel}");
@@ -76,7 +76,7 @@ describe.each(restRoutes)("$method $path", (route) => {
     });
   });
 
-  test("is refused with 401 without a token that is valid, in the same words whatever is wrong with it", async () => {
+  test("is refused with 401 without a valid token, in the same words for every reason", async () => {
     await stage.changingNothing(async () => {
       for (const [why, token] of Object.entries(worthless)) {
         const { status, text } = await send(apiClient(stage.server.url, token), route, own);
@@ -91,7 +91,7 @@ describe.each(restRoutes)("$method $path", (route) => {
 });
 
 describe.each(restRoutes.filter(({ method }) => method === "GET"))("HEAD $path", (route) => {
-  test.each(scopes)("with %s is answered as GET is", async (scope) => {
+  test.each(scopes)("with %s has the response of GET", async (scope) => {
     const { token } = await stage.workspace.token(stage.cast.member, scope);
     const response = await fetch(`${stage.server.url}/api/v1${addressOf(route, own)}`, {
       method: "HEAD",
@@ -101,7 +101,7 @@ describe.each(restRoutes.filter(({ method }) => method === "GET"))("HEAD $path",
   });
 });
 
-test("every operation of the described API, and no other, is in these tests with its scope", async () => {
+test("these tests cover every operation of the described API, and no other, with its scope", async () => {
   const response = await fetch(`${stage.server.url}/api/v1/openapi.json`);
   const { paths } = (await response.json()) as OpenApiDocument;
   const described = Object.entries(paths).flatMap(([path, item]) =>

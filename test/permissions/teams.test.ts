@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]());
 
 describe.each(restRoutes.filter(({ method }) => method === "GET"))("GET $path", ({ path }) => {
-  test("shows everybody the same when parameters and headers name another team, and nothing of that team", async () => {
+  test("ignores parameters and headers that name another team", async () => {
     for (const subject of subjects) {
       const client = await stage.client(subject);
       const place: Record<string, string> = await stage.ownPlace(stage.cast[subject], "GET");
@@ -56,8 +56,8 @@ describe.each(restRoutes.filter(({ method }) => method === "GET"))("GET $path", 
   });
 });
 
-describe("a body that names another team, channel or author in fields of no meaning", () => {
-  test("makes a channel of the subject's own team, with the subject in it", async () => {
+describe("a body that names another team, channel or author in unknown fields", () => {
+  test("creates a channel of the subject's own team, with the subject in it", async () => {
     const { cast } = stage;
     const member = await stage.client("member");
     const body = { ...smuggled, name: "smuggled", visibility: "public", members: [cast.outsider.id] };
@@ -68,7 +68,7 @@ describe("a body that names another team, channel or author in fields of no mean
     expect(members.json.data.map(({ id }) => id)).toEqual([cast.member.id]);
   });
 
-  test("posts as the subject into the channel of the address", async () => {
+  test("posts as the subject to the channel in the URL", async () => {
     const { cast } = stage;
     const bot = await stage.client("bot");
     const { json } = await bot.post<{ data: Message }>(`/channels/${cast.open.id}/messages`, {
@@ -113,7 +113,7 @@ describe("an incoming webhook", () => {
   const post = (token: string, body: object) =>
     fetch(`${stage.server.url}/webhooks/incoming/${token}`, { method: "POST", body: JSON.stringify(body) });
 
-  test("posts into its own channel alone, whatever else its body names", async () => {
+  test("posts to its own channel only, whatever else its body names", async () => {
     const { cast } = stage;
     const token = await addressIn(cast.secret, cast.teamId);
     const body = {
@@ -141,7 +141,7 @@ describe("an incoming webhook", () => {
     }
   });
 
-  test("has an address that is no token of the API, and a token of the API is no address", async () => {
+  test("has a URL token that is not an API token, and the reverse", async () => {
     const { cast, server, workspace } = stage;
     const token = await addressIn(cast.elsewhere, cast.otherTeamId);
     const bearer = (await workspace.token(cast.bot)).token;
