@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import type { Config } from "./config.ts";
 import { ingestRoutes } from "./api/incoming-webhooks.ts";
-import { errorResponse as scimRefusal } from "./scim/answers.ts";
+import { errorResponse as scimErrorResponse } from "./scim/responses.ts";
 import { directoryPath, type ScimAccess, scimRoutes } from "./scim/routes.ts";
 import { type ApiContext, apiRoutes } from "./api/api.ts";
 import { fastPaths } from "./http/fast-path.ts";
@@ -35,7 +35,7 @@ export function application(
     routes: root.routes,
     fastPaths: fastPaths(served.flatMap(({ routes }) => routes)),
     errorResponse: (path, status, message, headers) =>
-      ofDirectory(path) === undefined ? undefined : scimRefusal(status, message, { headers }),
+      ofDirectory(path) === undefined ? undefined : scimErrorResponse(status, message, { headers }),
     canonicalPath: ofDirectory,
   };
 }

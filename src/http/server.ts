@@ -44,13 +44,13 @@ export function startServer(
   const findRoute = routeTable(endpointsOf(application, log));
   const pathOf = makePathOf();
 
-  async function answer(request: Request): Promise<Response> {
+  async function handle(request: Request): Promise<Response> {
     const startedAt = performance.now();
     listener.countRequest();
     const path = pathOf(request);
     const found = path === undefined ? undefined : findRoute(path);
     const canonical = found || path === undefined ? path : application.canonicalPath?.(path);
-    if (canonical !== undefined && canonical !== path) return await answer(withPath(request, canonical));
+    if (canonical !== undefined && canonical !== path) return await handle(withPath(request, canonical));
     const id = Bun.randomUUIDv7();
     // A token's view is not for a shared cache, and an error may be over the next moment.
     const headers: Record<string, string> = {
@@ -78,7 +78,7 @@ export function startServer(
     return response;
   }
 
-  const listener = new Listener(address.port, (port) => serve(address.host, port, answer), reserve, log);
+  const listener = new Listener(address.port, (port) => serve(address.host, port, handle), reserve, log);
   return listener;
 }
 

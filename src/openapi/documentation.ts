@@ -66,15 +66,15 @@ export function documentationRoutes(serverUrl?: string) {
   const html = lazily(async () => contentOf(page, "text/html; charset=utf-8"));
 
   const routes = new Elysia({ prefix: "/api/v1" })
-    .get("/openapi.json", async ({ request }) => answer(request, await document()))
+    .get("/openapi.json", async ({ request }) => respond(request, await document()))
     .get("/docs", async ({ request }) => {
-      const response = answer(request, await html());
+      const response = respond(request, await html());
       response.headers.set("content-security-policy", contentSecurityPolicy);
       return response;
     });
   for (const [name, { path, type }] of Object.entries(files)) {
     const content = lazily(async () => contentOf(await Bun.file(path).bytes(), type));
-    routes.get(`/docs/${name}`, async ({ request }) => answer(request, await content()));
+    routes.get(`/docs/${name}`, async ({ request }) => respond(request, await content()));
   }
   return routes;
 }
@@ -91,7 +91,7 @@ function contentOf(body: string | Uint8Array<ArrayBuffer>, type: string): Conten
 }
 
 /** The content, or 304 if the browser has it. Browsers revalidate every time, so a new version shows at once. */
-function answer(request: Request, { body, type, etag }: Content): Response {
+function respond(request: Request, { body, type, etag }: Content): Response {
   const headers = { etag, "cache-control": "no-cache", "referrer-policy": "no-referrer" };
   const known = request.headers
     .get("if-none-match")

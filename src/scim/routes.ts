@@ -10,7 +10,7 @@ import {
   internalErrorResponse,
   listResponse,
   errorResponseOf,
-} from "./answers.ts";
+} from "./responses.ts";
 import { groupResourceType, type ResourceType, userResourceType } from "./protocol/attributes.ts";
 import { readObject } from "./body.ts";
 import { tokenCheck } from "./credential.ts";
