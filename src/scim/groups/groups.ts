@@ -111,8 +111,8 @@ export async function replaceGroup(
 /**
  * Applies all operations of a PATCH, or none. Returns the group only when the request asked for attributes of it (RFC
  * 7644, section 3.5.2): it may have many members, and Entra ID expects no body.
- * @throws ScimError 404 and as `operationsOf`, `apply` and `changeMembers`; `tooMany` for more members than one response
- *   shows.
+ * @throws ScimError 404 and as `operationsOf`, `apply` and `changeMembers`; `tooMany` for more members than one
+ *   response shows.
  */
 export async function patchGroup(
   tx: Transaction,

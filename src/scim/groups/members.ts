@@ -31,8 +31,8 @@ export class MemberChange {
     channelId: string | undefined,
     { op, target, value }: PatchOperation,
   ): Promise<void> {
-    const { attribute, part, filter } = target;
-    if (part || (filter && op !== "remove")) {
+    const { attribute, subAttribute, filter } = target;
+    if (subAttribute || (filter && op !== "remove")) {
       throw scimError(
         "invalidPath",
         "Add members with the path members; remove them with members or members[value eq …].",
@@ -68,8 +68,8 @@ export class MemberChange {
 }
 
 /**
- * Adds and removes the members, with their notices and events. A deactivated person is added without these, to be in the
- * group when reactivated. Returns whether anything changed.
+ * Adds and removes the members, with their notices and events. A deactivated person is added without these, to be in
+ * the group when reactivated. Returns whether anything changed.
  * @throws ScimError `invalidValue` for an id that is not of a person in the team.
  */
 export async function changeMembers(

@@ -10,7 +10,10 @@ export type Attribute = {
   required: boolean;
   /** Absent for the types that have no case. */
   caseExact?: boolean;
-  /** `immutable`, of a sub-attribute: values are added to the list and removed from it, but this part never changes. */
+  /**
+   * `immutable`, of a sub-attribute: values are added to the list and removed from it, but this sub-attribute never
+   * changes.
+   */
   mutability: "readWrite" | "readOnly" | "immutable";
   returned: "default";
   /** `server`: no two resources of the team have the same value. */
@@ -142,24 +145,24 @@ export function isIgnored(attribute: Attribute): boolean {
   return attribute.mutability === "readOnly" || attribute === memberReference || attribute === memberType;
 }
 
-/** An attribute, or a part of one, that a text named. `path` is its name as it is written here: `name.givenName`. */
-export type Reference = { attribute: Attribute; part?: Attribute; path: string };
+/** An attribute or sub-attribute that a name refers to. `path` is its canonical name: `name.givenName`. */
+export type Reference = { attribute: Attribute; subAttribute?: Attribute; path: string };
 
 /**
- * Finds the attribute that `userName` or `name.givenName` names, with or without the schema's URN in front, in any case.
- * Returns undefined for one that the resource type does not have.
+ * Finds the attribute that `userName` or `name.givenName` names, with or without the schema's URN in front, in any
+ * case. Returns undefined for one that the resource type does not have.
  */
 export function findAttribute(resourceType: ResourceType, name: string): Reference | undefined {
   const [first = "", second, ...more] = withoutSchema(resourceType, name).split(".");
   const attribute = byName([...common, ...resourceType.attributes], first);
   if (!attribute || more.length > 0) return undefined;
   if (second === undefined) return { attribute, path: attribute.name };
-  const part = findPart(attribute, second);
-  return part && { attribute, part, path: `${attribute.name}.${part.name}` };
+  const subAttribute = findSubAttribute(attribute, second);
+  return subAttribute && { attribute, subAttribute, path: `${attribute.name}.${subAttribute.name}` };
 }
 
 /** Finds the sub-attribute of this name, in any case. */
-export function findPart(attribute: Attribute, name: string): Attribute | undefined {
+export function findSubAttribute(attribute: Attribute, name: string): Attribute | undefined {
   return byName(attribute.subAttributes ?? [], name);
 }
 

@@ -1,9 +1,9 @@
 import { isStorable, isWithin } from "../../input/text.ts";
-import { type Attribute, findPart, isIgnored } from "./attributes.ts";
+import { type Attribute, findSubAttribute, isIgnored } from "./attributes.ts";
 import { scimError } from "./errors.ts";
 
 /** One value of a multi-valued attribute: its sub-attributes by name. */
-export type Item = { [part: string]: string | boolean };
+export type Item = { [subAttribute: string]: string | boolean };
 
 const textLengthMax = 255;
 const itemsMax = 50;
@@ -57,20 +57,21 @@ export class Document {
   assign(path: string, attribute: Attribute, value: unknown): void {
     if (value === null || value === undefined || value === "") return this.clear(path, attribute);
     if (attribute.type !== "complex") return this.put(path, coerced(path, attribute, value));
-    for (const [part, given] of partsOf(attribute, value, path))
-      this.assign(`${path}.${part.name}`, part, given);
+    for (const [subAttribute, given] of subAttributesOf(attribute, value, path))
+      this.assign(`${path}.${subAttribute.name}`, subAttribute, given);
   }
 
   /** Clears a single-valued attribute, with its sub-attributes. */
   clear(path: string, attribute: Attribute): void {
     this.#values.delete(path);
-    for (const part of attribute.subAttributes ?? []) this.#values.delete(`${path}.${part.name}`);
+    for (const subAttribute of attribute.subAttributes ?? [])
+      this.#values.delete(`${path}.${subAttribute.name}`);
   }
 }
 
 /**
- * Returns the values that a directory sent for a multi-valued attribute: one or several, each an object or a bare string
- * that stands for its `value`. Those without a `value` are left out.
+ * Returns the values that a directory sent for a multi-valued attribute: one or several, each an object or a bare
+ * string that stands for its `value`. Those without a `value` are left out.
  * @throws ScimError `invalidValue`.
  */
 export function itemsOf(list: Attribute, value: unknown): Item[] {
@@ -87,9 +88,9 @@ export function itemsOf(list: Attribute, value: unknown): Item[] {
  */
 export function itemOf(list: Attribute, value: unknown): Item {
   const item: Item = {};
-  for (const [part, given] of partsOf(list, value, list.name)) {
-    if (given !== null && given !== "" && !isIgnored(part)) {
-      item[part.name] = coerced(`${list.name}.${part.name}`, part, given);
+  for (const [subAttribute, given] of subAttributesOf(list, value, list.name)) {
+    if (given !== null && given !== "" && !isIgnored(subAttribute)) {
+      item[subAttribute.name] = coerced(`${list.name}.${subAttribute.name}`, subAttribute, given);
     }
   }
   return item;
@@ -111,12 +112,12 @@ export function coerced(path: string, attribute: Attribute, value: unknown): str
 }
 
 /** The sub-attributes of a complex value that are defined, with what was sent for each. */
-function partsOf(attribute: Attribute, value: unknown, path: string): Array<[Attribute, unknown]> {
+function subAttributesOf(attribute: Attribute, value: unknown, path: string): Array<[Attribute, unknown]> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw invalidValue(path, "an object");
   return Object.entries(value).flatMap(([name, given]): Array<[Attribute, unknown]> => {
-    const part = findPart(attribute, name);
-    return part ? [[part, given]] : [];
+    const subAttribute = findSubAttribute(attribute, name);
+    return subAttribute ? [[subAttribute, given]] : [];
   });
 }
 

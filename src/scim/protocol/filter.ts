@@ -1,4 +1,4 @@
-import { type Attribute, findAttribute, findPart, type ResourceType } from "./attributes.ts";
+import { type Attribute, findAttribute, findSubAttribute, type ResourceType } from "./attributes.ts";
 import { scimError } from "./errors.ts";
 
 export type Comparison = "eq" | "ne" | "co" | "sw" | "ew" | "gt" | "ge" | "lt" | "le";
@@ -29,8 +29,8 @@ type Token = { text: string; isQuoted: boolean };
 type Scope = { resourceType: ResourceType } | { list: Attribute };
 
 /**
- * Parses a filter for a resource type, in time linear in its length. Some directories leave out the quotes: such a value
- * counts as a string where the attribute is one.
+ * Parses a filter for a resource type, in time linear in its length. Some directories leave out the quotes: such a
+ * value counts as a string where the attribute is one.
  * @throws ScimError `invalidFilter` for a syntax error or an attribute that the resource type does not have, and for a
  *   filter longer than 4,000 characters or deeper than 20 levels.
  */
@@ -94,17 +94,21 @@ class Parser {
     if (name.isQuoted) throw unexpected(name);
     if (this.#peek()?.text === "[") return this.#selection(scope, name.text);
     const found = lookUp(scope, name.text);
-    const leaf = found.part ?? found.attribute;
+    const leaf = found.subAttribute ?? found.attribute;
     if (!found.attribute.multiValued) return this.#comparison(found.path, leaf);
     // A comparison of a list compares its values: `members eq "…"` is `members[value eq "…"]`.
-    const part = found.part ?? findPart(found.attribute, "value") ?? leaf;
-    return { op: "some", attribute: found.attribute, filter: this.#comparison(part.name, part) };
+    const subAttribute = found.subAttribute ?? findSubAttribute(found.attribute, "value") ?? leaf;
+    return {
+      op: "some",
+      attribute: found.attribute,
+      filter: this.#comparison(subAttribute.name, subAttribute),
+    };
   }
 
   /** `emails[type eq "work"]`, and `emails[type eq "work"].value co "@example.com"` where one value matches both. */
   #selection(scope: Scope, name: string): Filter {
-    const { attribute, part } = lookUp(scope, name);
-    if (!attribute.multiValued || part) throw invalidFilter(`${attribute.name} is not a list`);
+    const { attribute, subAttribute } = lookUp(scope, name);
+    if (!attribute.multiValued || subAttribute) throw invalidFilter(`${attribute.name} is not a list`);
     this.#expect("[");
     const filter = this.#either({ list: attribute });
     this.#expect("]");
@@ -176,13 +180,16 @@ function unquoted(quoted: string): string {
   }
 }
 
-function lookUp(scope: Scope, name: string): { attribute: Attribute; part?: Attribute; path: string } {
+function lookUp(
+  scope: Scope,
+  name: string,
+): { attribute: Attribute; subAttribute?: Attribute; path: string } {
   if ("resourceType" in scope) {
     const found = findAttribute(scope.resourceType, name);
     if (found) return found;
     throw invalidFilter(`a ${scope.resourceType.name} has no attribute ${shown(name)}`);
   }
-  const attribute = findPart(scope.list, name);
+  const attribute = findSubAttribute(scope.list, name);
   if (attribute) return { attribute, path: attribute.name };
   throw invalidFilter(`${scope.list.name} have no ${shown(name)}`);
 }
@@ -191,7 +198,10 @@ function presence(path: string, attribute: Attribute): Filter {
   if (attribute.type !== "complex") return { op: "pr", path };
   return joined(
     "or",
-    (attribute.subAttributes ?? []).map((part) => ({ op: "pr", path: `${path}.${part.name}` })),
+    (attribute.subAttributes ?? []).map((subAttribute) => ({
+      op: "pr",
+      path: `${path}.${subAttribute.name}`,
+    })),
   );
 }
 

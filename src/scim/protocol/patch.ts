@@ -58,7 +58,7 @@ function operationsOfEntry(resourceType: ResourceType, entry: unknown): PatchOpe
   if (typeof path !== "string") throw scimError("invalidPath", "path takes a string.");
   const target = parsePath(resourceType, path);
   if (!target) return [];
-  if ([target.attribute, target.part].some((each) => each && each.mutability !== "readWrite")) {
+  if ([target.attribute, target.subAttribute].some((each) => each && each.mutability !== "readWrite")) {
     throw scimError("mutability", `${target.attribute.name} cannot be changed.`);
   }
   return [{ op: verb, target, value }];
@@ -69,12 +69,12 @@ function operationsOfEntry(resourceType: ResourceType, entry: unknown): PatchOpe
  * @throws ScimError `invalidValue`; `noTarget` when the filter selects no value and does not describe one to add.
  */
 export function apply(document: Document, { op, target, value }: PatchOperation): void {
-  const { attribute, part } = target;
+  const { attribute, subAttribute } = target;
   if (attribute.multiValued)
     return document.putList(attribute.name, changed(document, { op, target, value }));
-  const path = part ? `${attribute.name}.${part.name}` : attribute.name;
-  if (op === "remove") document.clear(path, part ?? attribute);
-  else document.assign(path, part ?? attribute, value);
+  const path = subAttribute ? `${attribute.name}.${subAttribute.name}` : attribute.name;
+  if (op === "remove") document.clear(path, subAttribute ?? attribute);
+  else document.assign(path, subAttribute ?? attribute, value);
 }
 
 /** The target's list after the operation. An item that is left without a `value` is removed. */
@@ -86,8 +86,11 @@ function changed(document: Document, operation: PatchOperation): readonly Item[]
 }
 
 function withAll(items: readonly Item[], { op, target, value }: PatchOperation): readonly Item[] {
-  const { attribute, part } = target;
-  if (part) return items.map((item) => withPart(item, attribute, part, op === "remove" ? null : value));
+  const { attribute, subAttribute } = target;
+  if (subAttribute)
+    return items.map((item) =>
+      withSubAttribute(item, attribute, subAttribute, op === "remove" ? null : value),
+    );
   // Entra ID removes items of a list by sending them as the value.
   if (op === "remove" && (value === undefined || value === null)) return [];
   const given = itemsOf(attribute, value);
@@ -101,9 +104,9 @@ function withSelected(
   filter: Filter,
   { op, target, value }: PatchOperation,
 ): readonly Item[] {
-  const { attribute, part } = target;
+  const { attribute, subAttribute } = target;
   const change = (item: Item): Item => {
-    if (part) return withPart(item, attribute, part, op === "remove" ? null : value);
+    if (subAttribute) return withSubAttribute(item, attribute, subAttribute, op === "remove" ? null : value);
     return { ...item, ...itemOf(attribute, typeof value === "string" ? { value } : value) };
   };
   if (!items.some((item) => fits(filter, item))) {
@@ -112,16 +115,19 @@ function withSelected(
     // Entra ID adds a person's first address by `add` at `emails[type eq "work"].value`.
     return [...items, change(described)];
   }
-  if (op === "remove" && !part) return items.filter((item) => !fits(filter, item));
+  if (op === "remove" && !subAttribute) return items.filter((item) => !fits(filter, item));
   const after = items.map((item) => (fits(filter, item) ? change(item) : item));
   const promoted = after.find((item, index) => item.primary === true && items[index]?.primary !== true);
   return promoted ? after.map((item) => (item === promoted ? item : { ...item, primary: false })) : after;
 }
 
-function withPart(item: Item, list: Attribute, part: Attribute, value: unknown): Item {
-  const { [part.name]: _, ...others } = item;
+function withSubAttribute(item: Item, list: Attribute, subAttribute: Attribute, value: unknown): Item {
+  const { [subAttribute.name]: _, ...others } = item;
   if (value === null || value === undefined || value === "") return others;
-  return { ...others, [part.name]: coerced(`${list.name}.${part.name}`, part, value) };
+  return {
+    ...others,
+    [subAttribute.name]: coerced(`${list.name}.${subAttribute.name}`, subAttribute, value),
+  };
 }
 
 /** The item that a filter of `eq` and `and` describes; undefined for any other filter. */
@@ -130,7 +136,7 @@ function describedBy(filter: Filter): Item | undefined {
     return typeof filter.value === "number" ? undefined : { [filter.path]: filter.value };
   if (filter.op !== "and") return undefined;
   const parts = filter.filters.map(describedBy);
-  return parts.every((part) => part !== undefined) ? Object.assign({}, ...parts) : undefined;
+  return parts.every((each) => each !== undefined) ? Object.assign({}, ...parts) : undefined;
 }
 
 /** The object's value under this name, in any case. */

@@ -1,11 +1,17 @@
-import { type Attribute, findAttribute, findPart, type ResourceType, withoutSchema } from "./attributes.ts";
+import {
+  type Attribute,
+  findAttribute,
+  findSubAttribute,
+  type ResourceType,
+  withoutSchema,
+} from "./attributes.ts";
 import { scimError } from "./errors.ts";
 import { type Filter, parseSelection } from "./filter.ts";
 
 /** The target of a PATCH operation: an attribute, a sub-attribute, or some values of a list. */
 export type Target = {
   attribute: Attribute;
-  part?: Attribute;
+  subAttribute?: Attribute;
   /** Selects values of the list. */
   filter?: Filter;
 };
@@ -32,12 +38,12 @@ export function parsePath(resourceType: ResourceType, path: string): Target | un
   const found = isForeign ? undefined : findAttribute(resourceType, name);
   if (!found) return undefined;
   const { attribute } = found;
-  if (open < 0) return found.part ? { attribute, part: found.part } : { attribute };
-  if (!attribute.multiValued || found.part) throw invalidPath(path);
+  if (open < 0) return found.subAttribute ? { attribute, subAttribute: found.subAttribute } : { attribute };
+  if (!attribute.multiValued || found.subAttribute) throw invalidPath(path);
   const filter = parseSelection(attribute, text.slice(open + 1, close));
   if (behind === "") return { attribute, filter };
-  const part = findPart(attribute, behind.slice(1));
-  return part && { attribute, part, filter };
+  const subAttribute = findSubAttribute(attribute, behind.slice(1));
+  return subAttribute && { attribute, subAttribute, filter };
 }
 
 function invalidPath(path: string) {
