@@ -43,7 +43,8 @@ export function channelRoutes({
           operationId: "createChannel",
           summary: "Create a channel",
           description:
-            "The subject becomes its first member. A name whose slug is taken is refused, so sending the same body twice is too.",
+            "The subject becomes its first member. A name whose slug is taken is refused, so sending the " +
+            "same body twice is too.",
         },
         body: contract("ChannelInput", ChannelInput),
         response: { 201: channel, ...errorResponsesOfInput },

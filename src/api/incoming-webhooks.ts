@@ -42,7 +42,9 @@ function isOfUnsigned(error: unknown): boolean {
   return error instanceof DomainError && (error.code === "unauthenticated" || error.code === "too_large");
 }
 
-/** `POST /webhooks/incoming/{token}` (specification part 4, ingest); the first check that fails decides the response. */
+/**
+ * `POST /webhooks/incoming/{token}` (specification part 4, ingest); the first check that fails decides the response.
+ */
 export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredentials }: IngestParts) {
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
     "/:token",

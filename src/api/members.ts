@@ -45,7 +45,8 @@ export function memberRoutes({
           operationId: "addMember",
           summary: "Add a member",
           description:
-            "Only in private channels, by a member of the channel or a team admin. Adding someone who is already a member is refused.",
+            "Only in private channels, by a member of the channel or a team admin. Adding someone who is " +
+            "already a member is refused.",
         },
         body: contract("MemberInput", MemberInput),
         response: { 201: contract("UserData", dataOf(User), "The new member."), ...errorResponsesOfInput },

@@ -26,7 +26,9 @@ export function reactionRoutes({
         detail: {
           operationId: "addReaction",
           summary: "Add a reaction",
-          description: `Adding it again changes nothing. A message can have at most ${emojiOfMessageMax} different emoji; one that it has already can always be added.`,
+          description:
+            `Adding it again changes nothing. A message can have at most ${emojiOfMessageMax} different ` +
+            "emoji; one that it has already can always be added.",
         },
         response: { 204: nothing, ...errorResponsesOfParameter },
       },

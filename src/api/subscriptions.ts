@@ -54,8 +54,8 @@ export function subscriptionRoutes({
           operationId: "createSubscription",
           summary: "Create a subscription",
           description:
-            "The response holds the signing secret, which is never shown again. In a workspace at its maximum number of " +
-            "subscriptions (1,000, unless the operator has set another limit), the response is 422 on `url`.",
+            "The response holds the signing secret, which is never shown again. In a workspace at its maximum " +
+            "number of subscriptions (1,000, unless the operator has set another limit), the response is 422 on `url`.",
         },
         body: contract("SubscriptionInput", SubscriptionInput),
         response: {

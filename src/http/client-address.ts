@@ -12,9 +12,9 @@ export function originalOf(request: Request): Request {
 }
 
 /**
- * Returns the key by which an address is counted: an IPv4 address itself, mapped into IPv6 or not; of an IPv6 address the
- * first 64 bits, since a single host has all addresses that share them (RFC 4291, section 2.5.4). Takes the form that the
- * operating system writes (RFC 5952).
+ * Returns the key by which an address is counted: an IPv4 address itself, mapped into IPv6 or not; of an IPv6 address
+ * the first 64 bits, since a single host has all addresses that share them (RFC 4291, section 2.5.4). Takes the form
+ * that the operating system writes (RFC 5952).
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

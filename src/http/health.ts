@@ -2,8 +2,8 @@ import { Elysia } from "elysia";
 import type { Database } from "../database/database.ts";
 
 /**
- * `/healthz`, without a token: 200 while the database can be read and written, otherwise 503 with the reason. Anybody may
- * read it, so the reason names no path.
+ * `/healthz`, without a token: 200 while the database can be read and written, otherwise 503 with the reason. Anybody
+ * may read it, so the reason names no path.
  */
 export function healthRoutes(database: Database) {
   return new Elysia().get("/healthz", ({ status }) => {

@@ -8,8 +8,8 @@ export const bodyBytesMax = 1024 * 1024;
 const chunksMax = bodyBytesMax / 64;
 
 /**
- * Reads the whole body, at most 1 MiB. Bun discards the rest as it arrives, so a client sees the error while it is still
- * sending, and can reuse the connection; a client that stalls is disconnected after ten seconds.
+ * Reads the whole body, at most 1 MiB. Bun discards the rest as it arrives, so a client sees the error while it is
+ * still sending, and can reuse the connection; a client that stalls is disconnected after ten seconds.
  * @throws DomainError `too_large`; `bad_request` when the body is incomplete or comes in tiny chunks.
  */
 export function readBytes(request: Request): Promise<Uint8Array> {

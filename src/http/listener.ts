@@ -8,8 +8,9 @@ type Server = Bun.Server<undefined>;
 const checkEveryMs = { busy: 100, idle: 1_000 };
 
 /**
- * After this many checks in a row with no free descriptor, no idle connection and hardly any request, the listener drops
- * all connections without a request: sooner when no request is in flight, since a slow response may be the reason.
+ * After this many checks in a row with no free descriptor, no idle connection and hardly any request, the listener
+ * drops all connections without a request: sooner when no request is in flight, since a slow response may be the
+ * reason.
  */
 const failedChecksMax = { asked: 20, unasked: 2 };
 
@@ -43,11 +44,11 @@ const tellingTurnsMax = 50;
 const headWaitMs = 1_000;
 
 /**
- * Listens at one address, keeps connections from using all descriptors, and stops without dropping a request. Bun has no
- * limit on connections and accepts until the system refuses, so the listener holds a reserve of descriptors. When the
- * rest is used up, it closes idle connections at once and others with their next response. If that frees nothing, because
- * clients never finish their requests, it stops listening and starts again: requests in flight get their response, and
- * all other connections are dropped.
+ * Listens at one address, keeps connections from using all descriptors, and stops without dropping a request. Bun has
+ * no limit on connections and accepts until the system refuses, so the listener holds a reserve of descriptors. When
+ * the rest is used up, it closes idle connections at once and others with their next response. If that frees nothing,
+ * because clients never finish their requests, it stops listening and starts again: requests in flight get their
+ * response, and all other connections are dropped.
  */
 export class Listener {
   readonly port: number;

@@ -27,7 +27,10 @@ export class WrongCredentials {
     this.#addressOf = addressOf;
   }
 
-  /** Counts a request with wrong credentials. Returns the error to throw: the one given or, over the limit, `rate_limited`. */
+  /**
+   * Counts a request with wrong credentials. Returns the error to throw: the one given or, over the limit,
+   * `rate_limited`.
+   */
   errorOf(request: Request, error: DomainError): DomainError {
     const address = networkOf(this.#addressOf(request) ?? "unknown");
     const status = this.#counts.take(address);

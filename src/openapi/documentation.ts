@@ -19,8 +19,8 @@ const files = {
   "page.css": { path: pageStyles, type: css },
 };
 
-// The page loads nothing from elsewhere, sends nothing elsewhere and cannot be framed. Swagger UI has its icons in data:
-// URLs.
+// The page loads nothing from elsewhere, sends nothing elsewhere and cannot be framed. Swagger UI has its icons in
+// data: URLs.
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

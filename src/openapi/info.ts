@@ -1,23 +1,23 @@
 import type { OpenApiDocument } from "./document.ts";
 
 const description = `
-**Authentication.** Every request carries \`Authorization: Bearer <ACCESS_TOKEN>\`. A bot's token acts as the bot, in the
-channels of which it is a member; a personal access token acts as its owner, with that person's memberships and
+**Authentication.** Every request carries \`Authorization: Bearer <ACCESS_TOKEN>\`. A bot's token acts as the bot, in
+the channels of which it is a member; a personal access token acts as its owner, with that person's memberships and
 permissions. Each operation needs exactly one scope: its \`x-required-scope\`.
 
 **Order of checks.** The first check that fails decides the response: token (401), rate limit (429), scope (403),
-visibility (404), permission (403), input (422). An id that is not a UUID is 404, like that of a resource that does not
-exist.
+visibility (404), permission (403), input (422). An id that is not a UUID is 404, like that of a resource that does
+not exist.
 
-**Errors** are JSON with a \`message\`; a 422 adds \`errors\`, which maps each invalid field to its messages. A method that
-a path does not support is 405 with \`Allow\`. Every response carries \`X-Request-Id\`.
+**Errors** are JSON with a \`message\`; a 422 adds \`errors\`, which maps each invalid field to its messages. A method
+that a path does not support is 405 with \`Allow\`. Every response carries \`X-Request-Id\`.
 
 **Rate limit.** Each token has a limit of requests in 60 seconds. Every response to a valid token reports it in
 \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`. A request over the limit is 429 with
 \`Retry-After\`.
 
-**Values.** Ids are UUIDs; replace those in the examples with yours. Times are RFC 3339 with milliseconds and a numeric
-offset. Lengths count Unicode code points.
+**Values.** Ids are UUIDs; replace those in the examples with yours. Times are RFC 3339 with milliseconds and a
+numeric offset. Lengths count Unicode code points.
 
 **Compatibility.** Within v1, fields may be added; existing ones are neither changed nor removed.
 `.trim();

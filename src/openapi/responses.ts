@@ -66,7 +66,8 @@ const errorResponses: Readonly<Record<number, ErrorResponse>> = {
   404: {
     name: "NotFound",
     description:
-      "The resource does not exist in the token's workspace, or its subject cannot see it; the response is the same. While the platform is switched off, every path is 404.",
+      "The resource does not exist in the token's workspace, or its subject cannot see it; the response " +
+      "is the same. While the platform is switched off, every path is 404.",
     message: "There is no such channel.",
     headers: rateLimitHeaders,
   },
@@ -85,7 +86,9 @@ const errorResponses: Readonly<Record<number, ErrorResponse>> = {
   429: {
     name: "RateLimited",
     description:
-      "The token has exceeded its rate limit, or too many requests with wrong credentials came from this client address. The latter replaces 401, and 404 for the URL of an incoming webhook; valid credentials are never refused for it.",
+      "The token has exceeded its rate limit, or too many requests with wrong credentials came from this " +
+      "client address. The latter replaces 401, and 404 for the URL of an incoming webhook; valid " +
+      "credentials are never refused for it.",
     message: "This token may make 60 requests a minute. Try again in 42 s.",
     headers: [...rateLimitHeaders, "Retry-After"],
   },
@@ -98,7 +101,8 @@ const errorResponses: Readonly<Record<number, ErrorResponse>> = {
   503: {
     name: "Unavailable",
     description:
-      "The server cannot handle this request now: its disk is full or faulty, another process holds the database lock, or the key of the stored secrets is missing. Nothing was saved.",
+      "The server cannot handle this request now: its disk is full or faulty, another process holds the " +
+      "database lock, or the key of the stored secrets is missing. Nothing was saved.",
     message: "The disk is full. Nothing was saved; make room on the disk of the data folder and try again.",
     headers: ["Retry-After"],
   },

@@ -25,7 +25,8 @@ const responses: Operation["responses"] = {
   "2XX": { description: "Delivered." },
   default: {
     description:
-      "Any other outcome is a failed attempt, including redirects and timeouts; the same envelope is retried with exponential backoff.",
+      "Any other outcome is a failed attempt, including redirects and timeouts; the same envelope is " +
+      "retried with exponential backoff.",
   },
 };
 
@@ -84,7 +85,9 @@ function headersOf(event: WebhookEvent, rawBody: string): Parameter[] {
     ),
     header(
       "X-Service-Signature",
-      "`t=<seconds since 1970>,v1=<hex digest>`: the HMAC-SHA256 of `<t>.<raw request body>` under the subscription's signing secret. During a secret rotation there may be a second `v1`. Compare in constant time, and reject a `t` older than 300 seconds.",
+      "`t=<seconds since 1970>,v1=<hex digest>`: the HMAC-SHA256 of `<t>.<raw request body>` under the " +
+        "subscription's signing secret. During a secret rotation there may be a second `v1`. Compare in " +
+        "constant time, and reject a `t` older than 300 seconds.",
       { type: "string" },
       deliverySignature(secrets, sentAtSeconds, rawBody),
     ),
@@ -102,7 +105,9 @@ function headersOf(event: WebhookEvent, rawBody: string): Parameter[] {
     ),
     header(
       "webhook-signature",
-      "`v1,<base64 digest>`: the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw request body>` under the key that the signing secret holds in base64 after `whsec_`. During a secret rotation there may be a second signature after a space.",
+      "`v1,<base64 digest>`: the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw request body>` " +
+        "under the key that the signing secret holds in base64 after `whsec_`. During a secret rotation " +
+        "there may be a second signature after a space.",
       { type: "string" },
       standardSignature(secrets, exampleIds.event, sentAtSeconds, rawBody),
     ),

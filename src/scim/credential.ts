@@ -7,8 +7,8 @@ const lengthMin = 32;
 export function whyTooShort(token: string): string | undefined {
   if (token.length >= lengthMin) return undefined;
   return (
-    `SCIM_TOKEN has fewer than ${lengthMin} characters: anyone who guesses it controls the team. Make a random one with ` +
-    "openssl rand -hex 32, start the server with it, and give it to the directory."
+    `SCIM_TOKEN has fewer than ${lengthMin} characters: anyone who guesses it controls the team. Make a random ` +
+    "one with openssl rand -hex 32, start the server with it, and give it to the directory."
   );
 }
 

@@ -6,8 +6,8 @@ import { bodyBytesMax } from "../http/json-body.ts";
 const served = [userResourceType, groupResourceType];
 
 /**
- * Describes what the server supports (RFC 7643, section 5). Bulk is not supported, but some directories split a PATCH by
- * its `maxOperations` all the same. `root` is the URL of `/scim/v2`.
+ * Describes what the server supports (RFC 7643, section 5). Bulk is not supported, but some directories split a PATCH
+ * by its `maxOperations` all the same. `root` is the URL of `/scim/v2`.
  */
 export function serviceProviderConfig(root: string): object {
   return {

@@ -29,8 +29,8 @@ const scimPath = "/scim/v2";
 
 /**
  * Returns the canonical form of a path under `/scim/v2`, or undefined for any other path. Extra slashes are ignored: a
- * base URL that ends with one leads to two, Microsoft's collection of requests has a trailing one, and no client follows
- * a redirect with a POST.
+ * base URL that ends with one leads to two, Microsoft's collection of requests has a trailing one, and no client
+ * follows a redirect with a POST.
  */
 export function directoryPath(path: string): string | undefined {
   if (!`${path}/`.startsWith(`${scimPath}/`)) return undefined;
@@ -84,8 +84,8 @@ const groupOperations: Operations = {
 };
 
 /**
- * The routes of `/scim/v2` (RFC 7644). Every response, errors included, has SCIM's own form. The token is checked before
- * anything else: 401 without it, and 429 when the client's address has sent too many wrong credentials.
+ * The routes of `/scim/v2` (RFC 7644). Every response, errors included, has SCIM's own form. The token is checked
+ * before anything else: 401 without it, and 429 when the client's address has sent too many wrong credentials.
  */
 export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { token, team }: ScimAccess) {
   const isToken = tokenCheck(token);

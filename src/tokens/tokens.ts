@@ -40,8 +40,8 @@ const minuteMs = 60_000;
 let recorded = { minute: 0, tokenIds: new Set<string>() };
 
 /**
- * Creates a token that acts as the user. Returns it with its secret, which is stored nowhere and shown once. `expiresAt`
- * is milliseconds since 1970, null for never.
+ * Creates a token that acts as the user. Returns it with its secret, which is stored nowhere and shown once.
+ * `expiresAt` is milliseconds since 1970, null for never.
  * @throws DomainError `invalid` on `name`, on `scopes` that are empty or unknown, or on `expires` in the past;
  *   `forbidden` for a deactivated user, for whom it would work again after a reactivation.
  */

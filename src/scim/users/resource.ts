@@ -4,9 +4,9 @@ import { userResourceType } from "../protocol/attributes.ts";
 import type { Resource } from "../protocol/projection.ts";
 
 /**
- * Returns the person as a SCIM resource. `root` is the URL of `/scim/v2`. Attributes without a value are left out, except
- * the e-mail address: directories do not accept people without one, so a person who has none gets a placeholder under a
- * domain that never exists (RFC 2606).
+ * Returns the person as a SCIM resource. `root` is the URL of `/scim/v2`. Attributes without a value are left out,
+ * except the e-mail address: directories do not accept people without one, so a person who has none gets a placeholder
+ * under a domain that never exists (RFC 2606).
  */
 export function userResource(row: UserRow, emails: readonly Email[], root: string): Resource {
   const name = present({
