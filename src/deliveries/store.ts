@@ -1,33 +1,16 @@
 import { and, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
-import { change, prepared, query } from "../database/prepared.ts";
+import { prepared, query } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
+import { insertInto } from "../database/table-sql.ts";
 
 export type AttemptRow = typeof attempts.$inferSelect;
 
-const insertStatement = change(
-  `INSERT INTO attempts (id, subscription_id, event_seq, event_id, event_type, succeeded, is_replay, response_status,
-     response_start, error, duration_ms, created_at)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-);
+const insertStatement = insertInto(attempts);
 
 /** Adds an attempt to the delivery log. */
 export function insertAttempt(tx: Transaction, row: Omit<AttemptRow, "seq">): void {
-  insertStatement(
-    tx,
-    row.id,
-    row.subscriptionId,
-    row.eventSeq,
-    row.eventId,
-    row.eventType,
-    row.succeeded,
-    row.isReplay,
-    row.responseStatus,
-    row.responseStart,
-    row.error,
-    row.durationMs,
-    row.createdAt,
-  );
+  insertStatement(tx, row);
 }
 
 const latestStatement = prepared((db) =>

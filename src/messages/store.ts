@@ -1,7 +1,8 @@
 import { and, eq } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
-import { change, parameterOfJoin, prepared, query } from "../database/prepared.ts";
+import { parameterOfJoin, prepared, query } from "../database/prepared.ts";
 import { messages, users } from "../database/schema.ts";
+import { columnsOf, insertInto } from "../database/table-sql.ts";
 
 export type MessageRow = typeof messages.$inferSelect;
 export type Author = { id: string; name: string; type: "human" | "bot" };
@@ -9,33 +10,11 @@ export type AuthoredMessage = { message: MessageRow; author: Author };
 
 const author = { id: users.id, name: users.name, type: users.type };
 
-const insertStatement = change(
-  `INSERT INTO messages (id, channel_id, position, author_id, type, body, username, icon_url, incoming_webhook_id,
-     client_uuid, reply_to_id, thread_root_id, sent_to_channel, reactions, created_at, edited_at, deleted_at)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-);
+const insertStatement = insertInto(messages);
 
+/** Adds a message to its channel. */
 export function insertMessage(tx: Transaction, row: MessageRow): void {
-  insertStatement(
-    tx,
-    row.id,
-    row.channelId,
-    row.position,
-    row.authorId,
-    row.type,
-    row.body,
-    row.username,
-    row.iconUrl,
-    row.incomingWebhookId,
-    row.clientUuid,
-    row.replyToId,
-    row.threadRootId,
-    row.sentToChannel,
-    row.reactions,
-    row.createdAt,
-    row.editedAt,
-    row.deletedAt,
-  );
+  insertStatement(tx, row);
 }
 
 const selectAuthored = (db: Connection) =>
@@ -78,11 +57,7 @@ export function selectMessageByClientUuid(
 // The most rows that any request reads. To a bare parameter SQLite would fit the plan anew at each call (see
 // `parameterOfJoin`).
 const rangeStatement = query<RangeRow, [string, number, number]>(
-  `SELECT m.id, m.channel_id AS channelId, m.position, m.author_id AS authorId, m.type, m.body, m.username,
-     m.icon_url AS iconUrl, m.incoming_webhook_id AS incomingWebhookId, m.client_uuid AS clientUuid,
-     m.reply_to_id AS replyToId, m.thread_root_id AS threadRootId, m.sent_to_channel AS sentToChannel, m.reactions,
-     m.created_at AS createdAt, m.edited_at AS editedAt, m.deleted_at AS deletedAt,
-     users.name AS authorName, users.type AS authorType
+  `SELECT ${columnsOf(messages, "m")}, users.name AS authorName, users.type AS authorType
    FROM messages AS m JOIN users ON users.id = m.author_id
    WHERE m.channel_id = cast(? AS text)
      AND m.position >= cast(? AS integer) AND m.position <= cast(? AS integer)

@@ -1,8 +1,9 @@
 import { and, asc, eq, gt, inArray, lte, max, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
-import { change, prepared, query } from "../database/prepared.ts";
+import { prepared, query } from "../database/prepared.ts";
 import { cached } from "../database/cached.ts";
 import { events, subscriptionFilters, subscriptions } from "../database/schema.ts";
+import { insertInto } from "../database/table-sql.ts";
 import { envelopeOf } from "./envelope.ts";
 
 /**
@@ -38,13 +39,11 @@ export const selectMatchingSubscriptions = cached(
       .map(({ id }) => id),
 );
 
-const insertStatement = change<[string, string, string, number]>(
-  "INSERT INTO events (id, type, data, created_at) VALUES (?, ?, ?, ?)",
-);
+const insertStatement = insertInto(events);
 
 /** Stores the event and returns its sequence number. */
 export function insertEvent(tx: Transaction, row: Omit<typeof events.$inferSelect, "seq">): number {
-  return Number(insertStatement(tx, row.id, row.type, row.data, row.createdAt).lastInsertRowid);
+  return Number(insertStatement(tx, row).lastInsertRowid);
 }
 
 const bySeqStatement = prepared((db) =>

@@ -1,0 +1,43 @@
+import type { Changes } from "bun:sqlite";
+import { getTableColumns, getTableName } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Transaction } from "./database.ts";
+import { prepared } from "./prepared.ts";
+
+/** A row as it is inserted: without the columns that SQLite fills, which are the autoincremented numbers. */
+type InsertedRow<Table extends SQLiteTable> = {
+  [
+    Key in keyof Table["$inferSelect"] as Table["_"]["columns"][Key]["_"]["hasDefault"] extends true
+      ? never
+      : Key
+  ]: Table["$inferSelect"][Key];
+};
+
+/**
+ * A prepared `INSERT` of one whole row, for tables that grow with every message and every delivery. Values are bound by
+ * the names of the columns, so the schema alone decides their order. Like `change`, it must not touch a table that the
+ * cache version covers. A row that lacks a column throws; other properties are ignored.
+ */
+export function insertInto<Table extends SQLiteTable>(
+  table: Table,
+): (tx: Transaction, row: InsertedRow<Table>) => Changes {
+  const columns = Object.entries(getTableColumns(table)).filter(([, column]) => !column.hasDefault);
+  const names = columns.map(([, column]) => column.name).join(", ");
+  const values = columns.map(([key]) => `$${key}`).join(", ");
+  const text = `INSERT INTO ${getTableName(table)} (${names}) VALUES (${values})`;
+  const statement = prepared(({ $client }) => $client.prepare<unknown, [InsertedRow<Table>]>(text));
+  return (tx, row) => {
+    tx.commit.hasChanged = true;
+    return statement(tx).run(row);
+  };
+}
+
+/**
+ * The columns of the table for a `SELECT`, under their names in the schema: `m.id AS id, m.channel_id AS channelId`.
+ * Values come as SQLite holds them, so a boolean is 0 or 1.
+ */
+export function columnsOf(table: SQLiteTable, alias: string): string {
+  return Object.entries(getTableColumns(table))
+    .map(([key, { name }]) => `${alias}.${name} AS ${key}`)
+    .join(", ");
+}
