@@ -1,67 +1,67 @@
 import { hostMost, teamMost } from "./places.ts";
 import { Turns } from "./turns.ts";
 
-/** Who has a request for a host. */
-export type Caller = { teamId: string; host: string };
+/** A request to a host, by the team that makes it. */
+export type HostRequest = { teamId: string; host: string };
 
 /**
- * How many requests are under way to each host, how many of each team, and who waits for one of its places. One machine may
- * have to take the requests of any number of subscriptions, so a host is a name with its port, whosever the subscriptions
- * are. As in a pool, a team never has so many that none is left for another.
+ * Limits the requests in flight to each host, counts them by team, and queues those that wait for a place. A host is a
+ * name with a port, no matter whose subscriptions name it, because a single machine may receive the requests of any
+ * number of them. As in a pool, no team can hold so many places that none is left for another.
  */
-export class Hosts<Waiting extends Caller> {
-  /** Those with something under way; nobody waits for any other. */
-  readonly #hosts = new Map<string, { underWay: number; turns: Turns<Waiting> }>();
+export class Hosts<Waiting extends HostRequest> {
+  /** Hosts with requests in flight; nothing waits for any other. */
+  readonly #hosts = new Map<string, { inFlight: number; turns: Turns<Waiting> }>();
 
-  /** Whether there is no place for another request of the team. */
-  isFull({ host, teamId }: Caller): boolean {
-    const taken = this.#hosts.get(host);
-    return taken !== undefined && !mayHaveMore(taken.turns.inFlight(teamId), taken.underWay);
+  /** Whether the host has no place for another request of the team. */
+  isFull({ host, teamId }: HostRequest): boolean {
+    const found = this.#hosts.get(host);
+    return found !== undefined && !mayHaveMore(found.turns.inFlight(teamId), found.inFlight);
   }
 
-  /** Takes up a place at the host. */
-  begin({ host, teamId }: Caller): void {
-    let taken = this.#hosts.get(host);
-    if (!taken) {
-      taken = { underWay: 0, turns: new Turns() };
-      this.#hosts.set(host, taken);
+  /** Takes a place at the host. */
+  begin({ host, teamId }: HostRequest): void {
+    let found = this.#hosts.get(host);
+    if (!found) {
+      found = { inFlight: 0, turns: new Turns() };
+      this.#hosts.set(host, found);
     }
-    taken.underWay++;
-    taken.turns.begin(teamId);
+    found.inFlight++;
+    found.turns.begin(teamId);
   }
 
-  /** Gives one back. */
-  end({ host, teamId }: Caller): void {
-    const taken = this.#hosts.get(host);
-    if (!taken) return;
-    taken.underWay--;
-    taken.turns.end(teamId);
-    if (taken.underWay === 0 && taken.turns.length === 0) this.#hosts.delete(host);
+  /** Returns a place that `begin` took. */
+  end({ host, teamId }: HostRequest): void {
+    const found = this.#hosts.get(host);
+    if (!found) return;
+    found.inFlight--;
+    found.turns.end(teamId);
+    if (found.inFlight === 0 && found.turns.length === 0) this.#hosts.delete(host);
   }
 
-  /** Has it wait for a place at its host, where there is none for it. */
+  /** Queues for a place at the host, which must be full. */
   wait(waiting: Waiting): void {
     this.#hosts.get(waiting.host)?.turns.push(waiting);
   }
 
-  /** Takes out the one that waits for the host and whose turn it is; undefined while there is no place for it. */
+  /** Dequeues the next one that waits for the host; undefined while there is no place for it. */
   next(host: string): Waiting | undefined {
-    const taken = this.#hosts.get(host);
-    const fewest = taken?.turns.fewest;
-    // Where the team with the fewest may have no more, no other may.
-    return taken && fewest !== undefined && mayHaveMore(fewest, taken.underWay)
-      ? taken.turns.shift()
+    const found = this.#hosts.get(host);
+    const fewest = found?.turns.fewest;
+    // If the team with the fewest requests may have no more, no other team may.
+    return found && fewest !== undefined && mayHaveMore(fewest, found.inFlight)
+      ? found.turns.shift()
       : undefined;
   }
 }
 
-function mayHaveMore(ofTeam: number, underWay: number): boolean {
-  return underWay < hostMost && ofTeam < teamMost(hostMost, underWay - ofTeam);
+function mayHaveMore(ofTeam: number, inFlight: number): boolean {
+  return inFlight < hostMost && ofTeam < teamMost(hostMost, inFlight - ofTeam);
 }
 
-/** What requests to the URL are counted under: the name of its host, and the port where it is not the usual one. */
+/** Returns the key that requests to the URL are counted by: the host name, with the port unless it is the default one. */
 export function hostOf(url: string): string {
   const parsed = URL.parse(url);
-  // The dot behind a complete name makes no other host of it.
+  // A fully qualified name with its final dot is the same host.
   return parsed ? `${parsed.hostname.replace(/\.$/, "")}:${parsed.port}` : url;
 }

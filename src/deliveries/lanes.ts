@@ -2,34 +2,34 @@ import type { Log } from "../log/log.ts";
 import { type Lane, OpenLanes } from "./open-lanes.ts";
 import type { Places } from "./places.ts";
 import type { Pool, InFlight } from "./pool.ts";
-import type { Ended, Job, Queue } from "./queue.ts";
+import type { AttemptResult, Job, Queue } from "./queue.ts";
 import { atOnceMax } from "./track-record.ts";
 
-/** How long a lane is left alone after a fault of our own, an unreadable file for one, in milliseconds. */
+/** How long a lane backs off after an internal error, such as an unreadable file, in milliseconds. */
 const faultPauseMs = 1_000;
 
 /**
- * After so many milliseconds of beginning attempts to new or slow receivers, whatever else the server has to do comes
- * first. Those to quick receivers begin at once: broken up, their outcomes would share fewer commits.
+ * After this many milliseconds of starting attempts to new or slow receivers, the loop yields to other work. Attempts to
+ * quick receivers all start at once: if they were spread out, fewer of their outcomes would share a commit.
  */
 const sliceMs = 1;
 
 /**
- * Slow receivers then wait for so many times as long, up to a limit: those that hang end when their time is over, so that
- * what begins together would end together.
+ * For slow receivers the loop then rests for this multiple of the time taken, up to a limit. Attempts that hang all last
+ * for the timeout, so those that start together would also end together.
  */
 const restFactor = 3;
 const restMaxMs = 50;
 
-/** The longest that a timer can be set for; a lane that is due later looks again then. */
+/** The longest delay of a timer, in milliseconds; a lane that is due later checks again then. */
 const timerMaxMs = 2 ** 31 - 1;
 
 /**
- * One lane for each subscription that has work. Each goes as fast as its track record allows. Receivers that are quick,
- * new or slow have a pool each, in which teams have their turns, and within a team its lanes: so endpoints that hang delay
- * nobody else, however many they are and whosever. Lanes to a host that has as many requests as it may wait for one of
- * them to end, and hold up no others. A fault of the queue itself is logged, and the lane that met it looks again after a
- * second.
+ * Decides which attempt starts when. Each subscription with work has a lane, which goes as fast as its track record
+ * allows. Quick, new and slow receivers each have a pool, in which teams take turns, as do the lanes within a team:
+ * endpoints that hang delay no other subscription, however many they are and whoever owns them. A lane whose host is at
+ * its limit waits for one of the host's requests to end, and holds up no other lane. An error of the queue itself is
+ * logged, and the lane that hit it backs off for a second.
  */
 export class Lanes {
   readonly #queue: Queue;
@@ -44,7 +44,7 @@ export class Lanes {
     this.#lanes = new OpenLanes(queue, places, backoffBaseMs);
   }
 
-  /** Looks for work in these subscriptions' lanes. */
+  /** Looks for work for these subscriptions. */
   wake(subscriptionIds: Iterable<string>): void {
     for (const id of subscriptionIds) {
       const lane = this.#lanes.of(id);
@@ -53,7 +53,7 @@ export class Lanes {
     this.#serve();
   }
 
-  /** Begins nothing new and waits for what is under way, for `waitMs` at most. */
+  /** Starts no more attempts and waits for those in flight, at most `waitMs` milliseconds. */
   async stop(waitMs: number): Promise<void> {
     this.#isStopped = true;
     for (const lane of this.#lanes) clearTimeout(lane.timer);
@@ -64,9 +64,9 @@ export class Lanes {
     clearTimeout(timer);
   }
 
-  /** Has the lane wait for its turn, where it may have something to do. */
+  /** Enqueues the lane for a turn, unless it must wait for something else first. */
   #enqueue(lane: Lane): void {
-    if (lane.isResting || lane.isWaitingForHost) return;
+    if (lane.isBackingOff || lane.isWaitingForHost) return;
     this.#lanes.wake(lane);
     if (lane.isInTurn) lane.isWoken = true;
     else lane.turn ??= lane.pool.push(lane);
@@ -77,13 +77,13 @@ export class Lanes {
   #serve(): void {
     const { quick, new: fresh, slow } = this.#lanes.pools;
     for (const pool of [quick, fresh, slow]) {
-      if (pool.isServing || this.#isStopped || !pool.isAsked) continue;
+      if (pool.isServing || this.#isStopped || !pool.hasWaiting) continue;
       pool.isServing = true;
       void this.#serveTurns(pool);
     }
   }
 
-  // Never concurrent with itself for one pool: each lane that has its turn begins one attempt and lines up again.
+  // Runs at most once at a time for each pool. A lane starts one attempt in its turn, then queues up again.
   async #serveTurns(pool: Pool<Lane>): Promise<void> {
     const { quick, slow } = this.#lanes.pools;
     let since = performance.now();
@@ -94,21 +94,21 @@ export class Lanes {
         since = performance.now();
         continue;
       }
-      const lane = pool.shift() ?? this.#nextAfterGivingUp(pool);
+      const lane = pool.shift() ?? this.#nextAfterDemoting(pool);
       if (!lane) break;
       lane.turn = undefined;
-      const turn = this.#mayBegin(lane) ? this.#turnOf(lane) : undefined;
-      // Mostly it has begun already, and to wait for nothing costs half a microsecond.
+      const turn = this.#mayBegin(lane) ? this.#takeTurn(lane) : undefined;
+      // Usually the attempt has started already, and an await costs half a microsecond.
       if (turn) await turn;
     }
     pool.isServing = false;
   }
 
-  /** Whether the lane, whose turn it is, may begin an attempt. Where only its host is full, it waits for that. */
+  /** Whether the lane whose turn it is may start an attempt. If only its host is full, the lane waits for the host. */
   #mayBegin(lane: Lane): boolean {
     const { hosts } = this.#lanes;
     if (!this.#mayHaveMore(lane)) {
-      if (lane.hasHostPlace) this.#endAtHost(lane);
+      if (lane.hasHostPlace) this.#releaseHost(lane);
       lane.hasHostPlace = false;
       return false;
     }
@@ -119,27 +119,27 @@ export class Lanes {
     return false;
   }
 
-  /** Whether the lane may have an attempt more, as far as its record and its pool go. */
+  /** Whether the lane's track record and its pool allow one more attempt. */
   #mayHaveMore(lane: Lane): boolean {
-    const { inFlight, record, ready, pool, isResting } = lane;
-    if (isResting) return false;
+    const { inFlight, record, ready, pool, isBackingOff } = lane;
+    if (isBackingOff) return false;
     if (inFlight.size === 0) return true;
     const mayHaveMore = inFlight.size < record.atOnce && this.#lanes.findRoom(lane, this.#serveLater);
-    // What it has may be among the slow by now: unless it is known to have more to send, it keeps no places from others.
+    // Its attempts may hold slow places by now, so it claims a share of this pool only while it has more to send.
     if (!mayHaveMore && (ready.length === 0 || inFlight.size >= record.atOnce)) pool.rest(lane);
     return mayHaveMore;
   }
 
-  /** The lane whose turn it is once slow attempts have given their places back. */
-  #nextAfterGivingUp(pool: Pool<Lane>): Lane | undefined {
-    if (!pool.isAsked) return undefined;
-    this.#lanes.giveUpSlow(pool, this.#serveLater);
+  /** Dequeues the next lane after slow attempts have given up their places. */
+  #nextAfterDemoting(pool: Pool<Lane>): Lane | undefined {
+    if (!pool.hasWaiting) return undefined;
+    this.#lanes.demoteSlow(pool, this.#serveLater);
     return pool.shift();
   }
 
   /**
-   * Has those begin that wait for the host, as far as it has room. Where others come first in a pool, the place at the host
-   * is held until they have had their turns: whoever lost one for want of the other might never have both.
+   * Starts the lanes that wait for the host while it has room. If others go first in a lane's pool, its place at the host
+   * is held until its turn: a lane that had to give up either place for lack of the other might never hold both.
    */
   #serveHost(host: string): void {
     const { hosts } = this.#lanes;
@@ -147,10 +147,10 @@ export class Lanes {
       const lane = hosts.next(host);
       if (!lane) break;
       lane.isWaitingForHost = false;
-      if (lane.isResting) continue;
+      if (lane.isBackingOff) continue;
       this.#lanes.wake(lane);
       if (!this.#mayHaveMore(lane)) continue;
-      if (lane.pool.isNext(lane.teamId)) void this.#turnOf(lane);
+      if (lane.pool.isNext(lane.teamId)) void this.#takeTurn(lane);
       else {
         hosts.begin(lane);
         lane.hasHostPlace = true;
@@ -159,8 +159,8 @@ export class Lanes {
     }
   }
 
-  /** Begins an attempt, with places that are taken up before anything is waited for, or gives them back. */
-  #turnOf(lane: Lane): Promise<void> | undefined {
+  /** Takes the places for an attempt before anything is awaited; starts the attempt or gives the places back. */
+  #takeTurn(lane: Lane): Promise<void> | undefined {
     const { teamId, pool, record } = lane;
     const beganAt = performance.now();
     const attempt: InFlight<Lane> = { teamId, pool, beganAt };
@@ -168,40 +168,40 @@ export class Lanes {
     if (!lane.hasHostPlace) this.#lanes.hosts.begin(lane);
     lane.hasHostPlace = false;
     const job = record.waitMs(beganAt) === 0 ? lane.ready.shift() : undefined;
-    if (!job) return this.#lookFor(lane, attempt);
-    this.#begin(lane, job, attempt);
+    if (!job) return this.#startNext(lane, attempt);
+    this.#start(lane, job, attempt);
     this.#enqueue(lane);
     return undefined;
   }
 
-  /** Looks for something to begin with the attempt's places. */
-  async #lookFor(lane: Lane, attempt: InFlight<Lane>): Promise<void> {
+  /** Looks for a job to start with the attempt's places. */
+  async #startNext(lane: Lane, attempt: InFlight<Lane>): Promise<void> {
     lane.isInTurn = true;
-    const job = await this.#jobOf(lane);
+    const job = await this.#nextJob(lane);
     lane.isInTurn = false;
     const isWoken = lane.isWoken;
     lane.isWoken = false;
-    if (job && !this.#isStopped) this.#begin(lane, job, attempt);
-    else this.#giveBack(lane, attempt);
+    if (job && !this.#isStopped) this.#start(lane, job, attempt);
+    else this.#release(lane, attempt);
     if (job || isWoken) this.#enqueue(lane);
     this.#serve();
   }
 
-  #giveBack(lane: Lane, attempt: InFlight<Lane>): void {
+  #release(lane: Lane, attempt: InFlight<Lane>): void {
     attempt.pool.remove(attempt);
-    this.#endAtHost(lane);
+    this.#releaseHost(lane);
   }
 
-  #endAtHost(lane: Lane): void {
+  #releaseHost(lane: Lane): void {
     this.#lanes.hosts.end(lane);
     this.#serveHost(lane.host);
   }
 
-  /** What the lane has to do now. Without anything it sleeps, rests or closes. */
-  async #jobOf(lane: Lane): Promise<Job | undefined> {
+  /** Returns the lane's next job. If there is none, the lane sleeps, backs off or closes. */
+  async #nextJob(lane: Lane): Promise<Job | undefined> {
     try {
-      const waitMs = this.#paceOf(lane);
-      if (waitMs === 0) return lane.ready.shift() ?? (await this.#nextOf(lane));
+      const waitMs = this.#waitMs(lane);
+      if (waitMs === 0) return lane.ready.shift() ?? (await this.#fetchNext(lane));
       this.#sleep(lane, waitMs);
     } catch (error) {
       this.#backOff(lane, error);
@@ -209,22 +209,22 @@ export class Lanes {
     return undefined;
   }
 
-  /** How long the lane's next attempt has to wait. The streak that it waits for may have been ended by hand. */
-  #paceOf(lane: Lane): number {
+  /** Returns how long the lane's next attempt must wait, unless the streak behind that has been ended by hand. */
+  #waitMs(lane: Lane): number {
     const { record, subscriptionId } = lane;
     const waitMs = record.waitMs(performance.now());
     if (waitMs === 0 || (this.#queue.deliveryRecord(subscriptionId)?.failures ?? 0) > 0) return waitMs;
-    record.forgive();
-    // What was fetched ahead may have others before it by now: enabling puts all that waits in order.
+    record.resetPace();
+    // Other jobs may precede the prefetched ones by now: enabling puts all that wait in order.
     lane.ready = [];
     return 0;
   }
 
-  /** The lane's next job that is due. Without one it sleeps until its next job is, or closes when there is none. */
-  async #nextOf(lane: Lane): Promise<Job | undefined> {
-    // Those under way are still in the queue, so as many more are asked for.
+  /** Fetches the next due job. If none is due, the lane sleeps until one is; without any job, it closes. */
+  async #fetchNext(lane: Lane): Promise<Job | undefined> {
+    // Jobs in flight are still in the queue, so the limit includes them.
     const next = await this.#queue.nextJobs(lane.subscriptionId, lane.inFlight.size + atOnceMax);
-    if (lane.isResting) return undefined;
+    if (lane.isBackingOff) return undefined;
     const free = next.filter(({ eventSeq }) => !lane.inFlight.has(eventSeq));
     const now = this.#queue.now();
     lane.ready = free.filter(({ dueAt }) => dueAt <= now);
@@ -243,48 +243,49 @@ export class Lanes {
     lane.pool.rest(lane);
     lane.timer = setTimeout(
       () => {
-        lane.isResting = false;
+        lane.isBackingOff = false;
         this.wake([lane.subscriptionId]);
       },
       Math.min(Math.max(ms, 1), timerMaxMs),
     );
   }
 
+  /** Logs an internal error and backs off. */
   #backOff(lane: Lane, error: unknown, eventSeq?: number): void {
     this.#log.error({ err: error, webhook: lane.subscriptionId, event_seq: eventSeq }, "queue.failed");
     this.#pause(lane);
   }
 
-  /** Whatever it has fetched ahead may be no better than what failed, so it begins afresh. */
+  /** Backs off. The prefetched jobs are dropped, because they may be as stale as the one that failed. */
   #pause(lane: Lane): void {
     lane.ready = [];
-    lane.isResting = true;
+    lane.isBackingOff = true;
     this.#sleep(lane, faultPauseMs);
   }
 
-  #begin(lane: Lane, { eventSeq, dueAt }: Job, attempt: InFlight<Lane>): void {
+  #start(lane: Lane, { eventSeq, dueAt }: Job, attempt: InFlight<Lane>): void {
     const { subscriptionId, record } = lane;
     const number = record.begin(attempt.beganAt);
     lane.inFlight.add(eventSeq);
     const work = this.#queue
-      .work({ subscriptionId, eventSeq, dueAt }, (hasSucceeded) => record.hear(number, hasSucceeded))
+      .work({ subscriptionId, eventSeq, dueAt }, (hasSucceeded) => record.report(number, hasSucceeded))
       .then(
-        (ended) => this.#note(lane, ended),
+        (result) => this.#settle(lane, result),
         (error: unknown) => this.#backOff(lane, error, eventSeq),
       )
       .then(() => {
         lane.inFlight.delete(eventSeq);
         this.#inFlight.delete(work);
         this.#enqueue(lane);
-        this.#giveBack(lane, attempt);
+        this.#release(lane, attempt);
         this.#serve();
       });
     this.#inFlight.add(work);
   }
 
-  #note(lane: Lane, ended: Ended | undefined): void {
-    if (ended?.kind === "own_fault") this.#pause(lane);
-    else if (ended) this.#lanes.note(lane, ended);
+  #settle(lane: Lane, result: AttemptResult | undefined): void {
+    if (result?.kind === "own_fault") this.#pause(lane);
+    else if (result) this.#lanes.recordResult(lane, result);
   }
 
   #close(lane: Lane): void {

@@ -1,48 +1,48 @@
-import type { Link } from "./chain.ts";
+import type { ListNode } from "./linked-list.ts";
 import { Hosts, hostOf } from "./hosts.ts";
 import type { Places } from "./places.ts";
 import { Pool } from "./pool.ts";
-import type { Ended, Job, Queue } from "./queue.ts";
+import type { AttemptResult, Job, Queue } from "./queue.ts";
 import { atOnceMax, type Speed, TrackRecord } from "./track-record.ts";
 
-/** A subscription that has work. */
+/** The deliveries of one subscription that has work. */
 export type Lane = {
   readonly subscriptionId: string;
   readonly teamId: string;
-  /** Where its requests go. */
+  /** Where its requests go, as `hostOf` returns it. */
   readonly host: string;
   readonly record: TrackRecord;
-  /** The one that its attempts begin in, by its record. */
+  /** The pool that its attempts begin in, by the receiver's speed. */
   pool: Pool<Lane>;
-  /** The numbers of the events under way. */
+  /** The numbers of the events in flight. */
   inFlight: Set<number>;
-  /** Jobs that are due, fetched ahead in the order of the queue. */
+  /** Jobs that are due, prefetched in the order of the queue. */
   ready: Job[];
-  /** Its place among those that wait for their turns in its pool. */
-  turn: Link<Lane> | undefined;
+  /** Its node in the queue of its pool, while it waits there. */
+  turn: ListNode<Lane> | undefined;
   isWaitingForHost: boolean;
-  /** A place at its host is held for it until it has its turn in the pool. */
+  /** Whether a place at its host is held for it until its turn in the pool. */
   hasHostPlace: boolean;
-  /** It has its turn, and looks for a job. */
+  /** Whether it has its turn and is looking for a job. */
   isInTurn: boolean;
-  /** It was woken while it had its turn, so that it waits for another. */
+  /** Whether it was woken during its turn, and so needs another. */
   isWoken: boolean;
-  /** After a fault: until its timer ends this, nothing wakes it. */
-  isResting: boolean;
+  /** Whether it is backing off after an internal error: nothing but its timer wakes it. */
+  isBackingOff: boolean;
   timer: Timer | undefined;
 };
 
-/** How an attempt ended that tells of its receiver. */
-type Shown = Exclude<Ended, { kind: "own_fault" }>;
+/** A result that says something about the receiver. */
+type ReceiverResult = Exclude<AttemptResult, { kind: "own_fault" }>;
 
-/** The lanes of the subscriptions that have work, and what is known of those that had some lately. */
+/** The lanes of the subscriptions that have work, and the track records of those that had work lately. */
 export class OpenLanes {
   readonly hosts = new Hosts<Lane>();
   readonly pools: Record<Speed, Pool<Lane>>;
   readonly #queue: Pick<Queue, "deliveryRecord">;
   readonly #backoffBaseMs: number;
   readonly #open = new Map<string, Lane>();
-  /** Lanes that have closed, in the order in which they did. */
+  /** Closed lanes, in the order in which they closed. */
   readonly #closed = new Map<string, Lane>();
 
   constructor(queue: Pick<Queue, "deliveryRecord">, places: Places, backoffBaseMs: number) {
@@ -55,12 +55,12 @@ export class OpenLanes {
     };
   }
 
-  /** All that are open. */
+  /** Iterates over the open lanes. */
   [Symbol.iterator](): IterableIterator<Lane> {
     return this.#open.values();
   }
 
-  /** The subscription's lane, opened where it is not; undefined when there is no such subscription. */
+  /** Returns the subscription's lane, and opens it if necessary; undefined when there is no such subscription. */
   of(subscriptionId: string): Lane | undefined {
     const open = this.#open.get(subscriptionId);
     if (open) return open;
@@ -72,43 +72,43 @@ export class OpenLanes {
     return lane;
   }
 
-  /** Closes a lane that has nothing to do. Its record is kept until a new one would say the same. */
+  /** Closes a lane that has nothing to do. Its track record is kept until a new one would say the same. */
   close(lane: Lane): void {
     this.#open.delete(lane.subscriptionId);
     this.#closed.set(lane.subscriptionId, lane);
     const now = performance.now();
     for (const [id, { record }] of this.#closed) {
-      if (!record.isSpent(now)) break;
+      if (!record.isStale(now)) break;
       this.#closed.delete(id);
     }
   }
 
-  /** Whether the pool has room for another attempt of a lane that has some under way, once the slow have left it. */
+  /** Whether the pool has room for another attempt of a lane that has some in flight; demotes slow attempts if need be. */
   findRoom(lane: Lane, later: () => void): boolean {
     if (hasRoomFor(lane)) return true;
-    this.giveUpSlow(lane.pool, later);
+    this.demoteSlow(lane.pool, later);
     return hasRoomFor(lane);
   }
 
-  /** Has the attempts in the pool that turn out slow give their places up; `later` is called when more of them may. */
-  giveUpSlow(pool: Pool<Lane>, later: () => void): void {
+  /** Moves attempts that turn out slow from the pool to the slow one; calls `later` when more may be moved. */
+  demoteSlow(pool: Pool<Lane>, later: () => void): void {
     const { slow } = this.pools;
-    if (pool !== slow) pool.giveUpSlow(slow, performance.now(), later);
+    if (pool !== slow) pool.demoteSlow(slow, performance.now(), later);
   }
 
-  /** Has the lane ask for its share. */
+  /** Claims a share of its pool for the lane. */
   wake(lane: Lane): void {
     if (lane.timer !== undefined) clearTimeout(lane.timer);
     lane.timer = undefined;
     lane.pool.wake(lane, lane.record.atOnce > 1);
   }
 
-  /** Keeps what an attempt has shown of the receiver. A lane whose receiver has become quick leaves those that hang. */
-  note(lane: Lane, ended: Shown): void {
+  /** Updates the track record after an attempt. A lane whose receiver changed speed leaves its pool's queue for the other pool. */
+  recordResult(lane: Lane, result: ReceiverResult): void {
     const { record } = lane;
     const now = performance.now();
-    record.ended(ended, now);
-    if (ended.kind === "failed" && ended.isCounted) record.failed(ended.failures, now);
+    record.ended(result, now);
+    if (result.kind === "failed" && result.isCounted) record.failed(result.failures, now);
     const pool = this.pools[record.speed];
     if (lane.pool === pool) return;
     lane.pool.rest(lane);
@@ -117,7 +117,7 @@ export class OpenLanes {
     lane.pool = pool;
   }
 
-  /** A receiver that was doing well before the server started is taken to do so still. */
+  /** A receiver that was healthy before the server started is assumed to still be. */
   #new(subscriptionId: string): Lane | undefined {
     const record = this.#queue.deliveryRecord(subscriptionId);
     if (!record) return undefined;
@@ -136,7 +136,7 @@ export class OpenLanes {
       hasHostPlace: false,
       isInTurn: false,
       isWoken: false,
-      isResting: false,
+      isBackingOff: false,
       timer: undefined,
     };
   }

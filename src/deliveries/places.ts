@@ -1,44 +1,44 @@
 import type { Speed } from "./track-record.ts";
 
-/** How many attempts may be under way at once to receivers of each speed. */
+/** How many attempts may be in flight at once, by the speed of their receivers. */
 export type Places = Record<Speed, number>;
 
-/** So many requests to receivers that answer quickly one team has under way at once, where nothing else bounds them. */
+/** The most requests that one team may have in flight to receivers that respond quickly, if nothing else limits them. */
 const quick = 240;
-/** To those that have not been tried lately. */
+/** The same for receivers that have not been tried lately. */
 const fresh = 256;
-/** To those that were slow last time: an endpoint that hangs holds its place for as long as `WEBHOOKS_TIMEOUT` says. */
+/** The same for receivers that were slow last time: an endpoint that hangs holds its place for `WEBHOOKS_TIMEOUT`. */
 const slow = 1_024;
 
-/** How many of the quick ones the subscriptions of a team share that have one under way already. */
+/** How many of the quick places a team's subscriptions share once each has one request in flight. */
 export const quickShared = quick / 2;
 
-/** How many requests may be under way at once to one host. */
+/** The most requests in flight to one host. */
 export const hostMost = 60;
 
-/** A team has at most this share of the places that the other teams leave. */
+/** The share of the places left by the other teams that one team may take. */
 const teamShare = 7 / 8;
 
 /**
- * How many of so many places a team may have while the other teams have `others`, at least one. What is left is for
- * teams that come later: an endpoint that hangs holds its place for long, so they must be free beforehand. The last one
- * no team gets that has one already.
+ * Returns how many of `places` one team may hold while the other teams hold `others`; at least one. The rest stays free
+ * for teams that come later, because an endpoint that hangs does not give its place up soon. The last place never goes
+ * to a team that already has one.
  */
 export function teamMost(places: number, others: number): number {
   return Math.max(1, Math.ceil((places - 1 - others) * teamShare));
 }
 
-/** The places of which a team alone gets so many. */
+/** How many places there must be for a single team to get `most` of them. */
 function withOthers(most: number): number {
   return Math.ceil(most / teamShare);
 }
 
 const full: Places = { quick: withOthers(quick), new: withOthers(fresh), slow: withOthers(slow) };
 
-/** How many requests are under way at once at most. */
+/** The most requests in flight over all pools. */
 export const requestsMax = full.quick + full.new + full.slow;
 
-/** The places for `atOnce` requests in all, shared out as they are where there is room for everybody. */
+/** Returns the places for `atOnce` requests in total, in the same proportions as with no limit; at least one each. */
 export function placesFor(atOnce: number): Places {
   const part = Math.min(1, atOnce / requestsMax);
   const of = (places: number) => Math.max(1, Math.floor(places * part));

@@ -1,109 +1,110 @@
-import { Chain, type Link } from "./chain.ts";
+import { LinkedList, type ListNode } from "./linked-list.ts";
 import { teamMost } from "./places.ts";
 import { Turns } from "./turns.ts";
 
-/** Where others wait for a place, an attempt under way gives its own back after so long, in milliseconds. */
+/** While others wait for a place, an attempt keeps its own for this long at most, in milliseconds. */
 const tenureMs = 100;
 
-/** An attempt under way. */
+/** An attempt in flight. */
 export type InFlight<Lane extends { teamId: string }> = {
   teamId: string;
-  /** Whose place it takes up; one that goes on gives back the place that it began in. */
+  /** The pool whose place it holds. This may change while it runs, but it has one place throughout. */
   pool: Pool<Lane>;
   /** By `performance.now()`. */
   beganAt: number;
-  /** Its place among those that may give theirs back. */
-  tenure?: Link<InFlight<Lane>> | undefined;
+  /** Its node in the pool's list of attempts by age. */
+  tenure?: ListNode<InFlight<Lane>> | undefined;
 };
 
-/** The lanes of a team that ask for a share: those with work that wait neither for a time to come nor for their host. */
-type Asking<Lane> = {
+/** The lanes of a team that claim a share: those with work that wait neither for a due time nor for their host. */
+type Demand<Lane> = {
   awake: Set<Lane>;
-  /** Those of them that may have more than one attempt under way. */
+  /** Those of them that may have more than one attempt in flight. */
   wide: Set<Lane>;
 };
 
 /**
- * How many attempts of receivers of one speed may be under way at once, how many of each team, and whose turn it is next.
- * A team never has so many that none is left for another.
+ * Limits the attempts in flight to receivers of one speed, in total and for each team, and decides whose turn is next. No
+ * team can hold so many places that none is left for another.
  */
 export class Pool<Lane extends { teamId: string }> {
   readonly #turns = new Turns<Lane>();
-  readonly #asking = new Map<string, Asking<Lane>>();
+  readonly #demand = new Map<string, Demand<Lane>>();
   isServing = false;
   readonly #places: number;
   #inFlight = 0;
-  /** In the order in which they began. */
-  readonly #tenures = new Chain<InFlight<Lane>>();
+  /** Attempts by the time they joined this pool, oldest first. */
+  readonly #tenures = new LinkedList<InFlight<Lane>>();
   #timer: Timer | undefined;
 
   constructor(places: number) {
     this.#places = Math.max(1, places);
   }
 
-  /** Whether a lane waits for its turn. */
-  get isAsked(): boolean {
+  /** Whether any lane waits for its turn. */
+  get hasWaiting(): boolean {
     return this.#turns.length > 0;
   }
 
-  /** Has the lane wait for its turn. Returns its place, by which `leave` takes it out. */
-  push(lane: Lane): Link<Lane> {
+  /** Enqueues the lane for its turn. Returns the node to pass to `leave`. */
+  push(lane: Lane): ListNode<Lane> {
     return this.#turns.push(lane);
   }
 
-  /** Takes out a lane that waits for its turn. */
-  leave(turn: Link<Lane>): void {
+  /** Removes a lane that waits for its turn. */
+  leave(turn: ListNode<Lane>): void {
     this.#turns.remove(turn);
   }
 
-  /** Takes out the lane whose turn it is. Undefined when none waits of a team that may have another place. */
+  /** Dequeues the lane whose turn it is; undefined when no waiting team may have another place. */
   shift(): Lane | undefined {
     return this.#canServe ? this.#turns.shift() : undefined;
   }
 
-  /** Whether the team comes next: it may have another place, and no other that waits has fewer. */
+  /** Whether the team goes next: it may have another place, and no waiting team has fewer. */
   isNext(teamId: string): boolean {
-    const underWay = this.#turns.inFlight(teamId);
-    return this.#mayHaveMore(underWay) && underWay <= (this.#turns.fewest ?? underWay);
+    const inFlight = this.#turns.inFlight(teamId);
+    return this.#mayHaveMore(inFlight) && inFlight <= (this.#turns.fewest ?? inFlight);
   }
 
   /**
-   * Whether a lane that has some under way may have more: the second half of the places is for those that have none.
+   * Whether a lane of the team with attempts in flight may have more: half of the places are reserved for lanes that have
+   * none.
    */
   hasRoomForMore(teamId: string): boolean {
     return this.#turns.inFlight(teamId) < this.#shared(teamId);
   }
 
-  /** Has the lane ask for a share: of one place, or of what the wide ones of its team share out among them. */
+  /** Claims a share for the lane: one place or, if it is wide, an equal part of what its team has for its wide lanes. */
   wake(lane: Lane, isWide: boolean): void {
-    let asking = this.#asking.get(lane.teamId);
-    if (!asking) {
-      asking = { awake: new Set(), wide: new Set() };
-      this.#asking.set(lane.teamId, asking);
+    let demand = this.#demand.get(lane.teamId);
+    if (!demand) {
+      demand = { awake: new Set(), wide: new Set() };
+      this.#demand.set(lane.teamId, demand);
     }
-    asking.awake.add(lane);
-    if (isWide) asking.wide.add(lane);
-    else asking.wide.delete(lane);
+    demand.awake.add(lane);
+    if (isWide) demand.wide.add(lane);
+    else demand.wide.delete(lane);
   }
 
-  /** Has the lane ask for none. */
+  /** Withdraws the lane's claim. */
   rest(lane: Lane): void {
-    const asking = this.#asking.get(lane.teamId);
-    if (!asking) return;
-    asking.awake.delete(lane);
-    asking.wide.delete(lane);
-    if (asking.awake.size === 0) this.#asking.delete(lane.teamId);
+    const demand = this.#demand.get(lane.teamId);
+    if (!demand) return;
+    demand.awake.delete(lane);
+    demand.wide.delete(lane);
+    if (demand.awake.size === 0) this.#demand.delete(lane.teamId);
   }
 
-  /** How many attempts a wide lane of the team may have under way, at least one and at most `most`: each the same. */
+  /** Returns how many attempts each wide lane of the team may have in flight, from one to `most`. */
   share(teamId: string, most: number): number {
-    const asking = this.#asking.get(teamId);
-    const [awake, wide] = asking ? [asking.awake.size, asking.wide.size] : [0, 0];
+    const demand = this.#demand.get(teamId);
+    const [awake, wide] = demand ? [demand.awake.size, demand.wide.size] : [0, 0];
     const shared = this.#shared(teamId) - (awake - wide);
     return Math.max(1, Math.min(most, Math.floor(shared / Math.max(1, wide))));
   }
 
-  /** Gives the attempt a place. */
+  /** Gives the attempt a place in this pool. */
   add(attempt: InFlight<Lane>): void {
     attempt.pool = this;
     this.#inFlight++;
@@ -111,7 +112,7 @@ export class Pool<Lane extends { teamId: string }> {
     attempt.tenure = this.#tenures.push(attempt);
   }
 
-  /** Takes its place back. */
+  /** Takes the attempt's place back. */
   remove(attempt: InFlight<Lane>): void {
     this.#inFlight--;
     this.#turns.end(attempt.teamId);
@@ -120,15 +121,15 @@ export class Pool<Lane extends { teamId: string }> {
   }
 
   /**
-   * Moves the attempts that have been under way for a tenth of a second to the pool of slow ones, as far as it has room: so
-   * long does a lane wait for a place here at most. One whose team may have no more there stays, and is asked again the
-   * next time. `later` is called when the next attempt is old enough.
+   * Moves attempts that have been in flight for `tenureMs` to the slow pool while that has room, which bounds how long a
+   * lane waits for a place here. An attempt whose team may have no more places there stays until the next call. `later`
+   * is called when the next attempt is old enough. `now` is `performance.now()`.
    */
-  giveUpSlow(slow: Pool<Lane>, now: number, later: () => void): void {
-    let after: Link<InFlight<Lane>> | undefined;
-    for (let link = this.#tenures.first; link && !slow.#isFull; link = after) {
-      after = link.after;
-      const attempt = link.value;
+  demoteSlow(slow: Pool<Lane>, now: number, later: () => void): void {
+    let next: ListNode<InFlight<Lane>> | undefined;
+    for (let node = this.#tenures.first; node && !slow.#isFull; node = next) {
+      next = node.next;
+      const attempt = node.value;
       const leftMs = attempt.beganAt + tenureMs - now;
       if (leftMs > 0) return this.#wakeIn(leftMs, later);
       if (!slow.#mayHaveMore(slow.#turns.inFlight(attempt.teamId))) continue;
@@ -137,7 +138,7 @@ export class Pool<Lane extends { teamId: string }> {
     }
   }
 
-  /** Forgets the call that `giveUpSlow` has promised. */
+  /** Cancels the pending call of `later`. */
   stop(): void {
     clearTimeout(this.#timer);
   }
@@ -146,21 +147,21 @@ export class Pool<Lane extends { teamId: string }> {
     return this.#inFlight >= this.#places;
   }
 
-  /** Whether the lane whose turn it is may begin. Where it may not, no other may: their teams have as many or more. */
+  /** Whether the lane whose turn it is may begin. If not, no other lane may: their teams have as many or more. */
   get #canServe(): boolean {
     const { fewest } = this.#turns;
     return fewest !== undefined && this.#mayHaveMore(fewest);
   }
 
-  #mayHaveMore(underWay: number): boolean {
-    return !this.#isFull && underWay < teamMost(this.#places, this.#inFlight - underWay);
+  #mayHaveMore(inFlight: number): boolean {
+    return !this.#isFull && inFlight < teamMost(this.#places, this.#inFlight - inFlight);
   }
 
-  /** How many of the first half of the places the team may have: what others leave, and no less than each that asks. */
+  /** How many of the unreserved half of the places the team may have: what others leave, but at least an equal part. */
   #shared(teamId: string): number {
     const half = this.#places / 2;
     const left = teamMost(half, this.#inFlight - this.#turns.inFlight(teamId));
-    return Math.max(left, Math.floor(teamMost(half, 0) / Math.max(1, this.#asking.size)));
+    return Math.max(left, Math.floor(teamMost(half, 0) / Math.max(1, this.#demand.size)));
   }
 
   #wakeIn(ms: number, later: () => void): void {

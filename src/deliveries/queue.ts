@@ -1,31 +1,31 @@
 import type { DeliveryRecord } from "../subscriptions/store.ts";
 
-/** One event for one subscription, under the number of the event. */
+/** One event for one subscription. `eventSeq` is the number of the event, `dueAt` milliseconds since 1970. */
 export type Job = { eventSeq: number; dueAt: number };
 
-/** How an attempt ended; `failures` is the streak after it. */
-export type Ended =
+/** How an attempt ended; `failures` is the length of the failure streak after it. */
+export type AttemptResult =
   | { kind: "succeeded"; durationMs: number }
   | { kind: "failed"; durationMs: number; hasTimedOut: boolean; isCounted: boolean; failures: number }
   | { kind: "own_fault" };
 
-/** Where the lanes get their work. */
+/** Where lanes get their jobs and have them attempted. */
 export type Queue = {
-  /** The time by which jobs are due, in milliseconds since 1970. */
+  /** The clock by which jobs are due, in milliseconds since 1970. */
   now(): number;
-  /** Leaves the program to others: for one turn of the event loop at least, and for so many milliseconds. */
+  /** Yields to other work for `ms` milliseconds, and for at least one turn of the event loop. */
   rest(ms: number): Promise<void>;
-  /** The subscription's jobs in the order in which they are due, those under way included; none while it is disabled. */
+  /** The subscription's next jobs by due time, including those in flight; none while it is disabled. */
   nextJobs(subscriptionId: string, limit: number): Promise<Job[]>;
-  /** What is on record of the subscription; undefined when there is no such subscription. */
+  /** The subscription's team, URL and delivery history; undefined when it does not exist. */
   deliveryRecord(subscriptionId: string): DeliveryRecord | undefined;
   /**
-   * One attempt at the job, settled. `hear` is to be called as soon as the receiver is known to have taken it or not, and
-   * tells whether its failure lengthens the streak. Undefined when there was none: a job that is gone or must not be sent
-   * any more is left as it is.
+   * Makes one attempt at the job and settles it. It must call `report` as soon as it knows whether the receiver accepted
+   * the request; `report` returns whether a failure lengthens the streak. Resolves to undefined when no attempt was
+   * made, because the job is gone or must no longer be sent.
    */
   work(
     job: Job & { subscriptionId: string },
-    hear: (hasSucceeded: boolean) => boolean,
-  ): Promise<Ended | undefined>;
+    report: (hasSucceeded: boolean) => boolean,
+  ): Promise<AttemptResult | undefined>;
 };

@@ -1,34 +1,35 @@
-/** How many attempts one subscription may have under way at once, however well it does. */
+/** The most attempts one subscription may have in flight, however well its receiver does. */
 export const atOnceMax = 20;
 
-/** After so long without work, in milliseconds, a receiver is tried with one request again. */
+/** After this long without work, in milliseconds, slow start begins again with one request. */
 const idleMs = 60_000;
 
-/** An attempt that takes longer than this, in milliseconds, shows a slow receiver. */
+/** An attempt that takes longer than this, in milliseconds, marks the receiver as slow. */
 const slowAfterMs = 1_000;
 
-/** `WEBHOOKS_BACKOFF_BASE` over this is the wait after the second failure in a row; five times as long after each further one. */
+/** The wait after the second failure in a row is `WEBHOOKS_BACKOFF_BASE` divided by this. */
 const paceDivisor = 20;
+/** Each further failure multiplies the wait by this. */
 const paceFactor = 5;
-/** The longest wait of the pace, in backoff bases. */
+/** The longest wait, in multiples of `WEBHOOKS_BACKOFF_BASE`. */
 const paceBasesMax = 6;
 
-/** What a receiver is known for: `new` is one that has not been tried, or not lately. */
+/** How fast a receiver responds; `new` means that it has not been tried lately. */
 export type Speed = "quick" | "new" | "slow";
 
 /**
- * What recent attempts have shown of one subscription's receiver: how many requests it may have at once (slow start),
- * when it may have the next one (pace), and whether it answers quickly. Times are `performance.now()`, which no step of
- * the clock moves.
+ * What recent attempts say about one subscription's receiver: how many requests it may get at once (slow start), when it
+ * may get the next one (pace), and whether it responds quickly (decisions section 6). Times are `performance.now()`,
+ * which setting the system clock does not change.
  */
 export class TrackRecord {
   speed: Speed;
-  /** How many attempts may be under way at once. */
+  /** How many attempts may be in flight at once. */
   atOnce = 1;
   readonly #backoffBaseMs: number;
-  /** How many attempts have begun; each is known by its number. */
+  /** How many attempts have begun; also the number of the latest one. */
   #begun = 0;
-  /** Attempts up to this number had begun when a failure was counted: theirs is the same failure. */
+  /** Attempts up to this number had begun when a failure was counted, so theirs is the same failure. */
   #countedUpTo = 0;
   #resumesAt = 0;
   #idleSince = 0;
@@ -39,19 +40,18 @@ export class TrackRecord {
     this.#backoffBaseMs = backoffBaseMs;
   }
 
-  /** Notes that an attempt begins and returns its number. */
+  /** Records that an attempt begins. Returns its number, for `report`. */
   begin(now: number): number {
     if (this.#idleSince > 0 && now - this.#idleSince > idleMs) this.atOnce = 1;
     return ++this.#begun;
   }
 
   /**
-   * Notes how the attempt has ended, before it is written down: what succeeded before a failure must not be taken for a
-   * sign of life after it. After a success twice as many may run at once. Returns whether a failure counts: attempts that
-   * were under way together when the first of them failed have learnt the same thing, so the others add nothing to the
-   * streak.
+   * Records the outcome of the attempt as soon as it is known, not once it is committed: a success from before a failure
+   * must not pass for a sign of life after it. A success doubles how many may run at once. Returns whether the failure
+   * counts towards the streak: of the attempts that were in flight together, only the first failure does.
    */
-  hear(attempt: number, hasSucceeded: boolean): boolean {
+  report(attempt: number, hasSucceeded: boolean): boolean {
     if (hasSucceeded) {
       this.atOnce = Math.min(this.atOnce * 2, atOnceMax);
       this.#resumesAt = 0;
@@ -63,12 +63,12 @@ export class TrackRecord {
     return true;
   }
 
-  /** Notes how long the streak is after a failure that counted: from the second on, the next attempt waits. */
+  /** Delays the next attempt after a failure that counted; `streak` includes it. The first failure delays nothing. */
   failed(streak: number, now: number): void {
     this.#resumesAt = now + paceMs(streak, this.#backoffBaseMs);
   }
 
-  /** Notes how long an attempt has taken, in milliseconds. However short a time it had, one that timed out was slow. */
+  /** Records how long an attempt took, in milliseconds. A timeout counts as slow, however short the timeout is. */
   ended(
     { durationMs, hasTimedOut = false }: { durationMs: number; hasTimedOut?: boolean },
     now: number,
@@ -77,25 +77,25 @@ export class TrackRecord {
     this.#idleSince = now;
   }
 
-  /** How long the next attempt has to wait, in milliseconds; 0 for not at all. */
+  /** Returns how long the next attempt must wait, in milliseconds. */
   waitMs(now: number): number {
     return Math.max(0, this.#resumesAt - now);
   }
 
-  /** Lets the next attempt begin at once: somebody has ended the streak by hand. */
-  forgive(): void {
+  /** Lets the next attempt begin at once, because somebody has ended the streak by hand. */
+  resetPace(): void {
     this.#resumesAt = 0;
   }
 
-  /** Whether it holds nothing any more that a new one would not. */
-  isSpent(now: number): boolean {
+  /** Whether a new record would say the same. */
+  isStale(now: number): boolean {
     return now - this.#idleSince > idleMs && this.waitMs(now) === 0;
   }
 }
 
 /**
- * How long the next attempt waits after so many failures in a row, in milliseconds, whichever event it is for: not at all
- * after the first, then base / 20 × 5^(streak − 2), six times the base at most.
+ * Returns how long the next attempt waits after `streak` failures in a row, in milliseconds, whichever event it is for: 0
+ * after the first, then base / 20 × 5^(streak − 2), at most six times the base (decisions section 6).
  */
 export function paceMs(streak: number, backoffBaseMs: number): number {
   if (streak < 2) return 0;

@@ -1,79 +1,79 @@
-import { Chain, type Link } from "./chain.ts";
+import { LinkedList, type ListNode } from "./linked-list.ts";
 
-/** A team of which somebody waits or something is under way. */
+/** A team with anything waiting or in flight. */
 type Team<Waiting> = {
   id: string;
-  underWay: number;
-  /** In the order in which they have their turns. */
-  waiting: Chain<Waiting>;
-  /** Its place among the teams that have as many under way, while somebody of it waits. */
-  place: Link<Team<Waiting>> | undefined;
+  inFlight: number;
+  /** In the order of their turns. */
+  waiting: LinkedList<Waiting>;
+  /** Its node among the teams with equally many in flight; undefined while nothing of it waits. */
+  place: ListNode<Team<Waiting>> | undefined;
 };
 
 /**
- * Whose turn it is among those that wait for a place. The team with the fewest under way comes first, teams with as many
- * go round, and so do those who wait within a team: so one that asks for a thousand places gets no more than one that
- * asks for as many as it can get. A turn costs the same, however many teams there are and however many wait.
+ * A fair queue for places. The team with the fewest in flight goes first; teams with equally many alternate, and so do the
+ * entries within a team. A team that asks for a thousand places therefore gets no more than one that asks for just its
+ * share. A turn costs the same however many teams and entries wait.
  */
 export class Turns<Waiting extends { teamId: string }> {
   readonly #teams = new Map<string, Team<Waiting>>();
-  /** The teams of which somebody waits, by how many each has under way. */
-  readonly #levels: Chain<Team<Waiting>>[] = [];
-  /** No team of which somebody waits has fewer under way. */
+  /** The teams with anything waiting, indexed by how many each has in flight. */
+  readonly #levels: LinkedList<Team<Waiting>>[] = [];
+  /** No team with anything waiting has fewer in flight. */
   #lowest = 0;
   #waiting = 0;
 
-  /** How many wait. */
+  /** How many entries wait, over all teams. */
   get length(): number {
     return this.#waiting;
   }
 
-  /** How many the team has under way. */
+  /** How many the team has in flight. */
   inFlight(teamId: string): number {
-    return this.#teams.get(teamId)?.underWay ?? 0;
+    return this.#teams.get(teamId)?.inFlight ?? 0;
   }
 
-  /** How many the team has under way whose turn it is, or undefined when nobody waits. */
+  /** How many the team whose turn it is has in flight; undefined when nothing waits. */
   get fewest(): number | undefined {
-    return this.#next()?.underWay;
+    return this.#next()?.inFlight;
   }
 
-  /** Has it wait behind all others of its team. Returns its place, by which it can be taken out. */
-  push(waiting: Waiting): Link<Waiting> {
+  /** Enqueues behind the team's other entries. Returns the node to pass to `remove`. */
+  push(waiting: Waiting): ListNode<Waiting> {
     const team = this.#team(waiting.teamId);
-    const link = team.waiting.push(waiting);
+    const node = team.waiting.push(waiting);
     this.#waiting++;
-    if (!team.place) this.#stand(team);
-    return link;
+    if (!team.place) this.#place(team);
+    return node;
   }
 
-  /** Takes out one that waits here. */
-  remove(link: Link<Waiting>): void {
-    const team = this.#team(link.value.teamId);
-    team.waiting.remove(link);
+  /** Removes an entry, which must be waiting here. */
+  remove(node: ListNode<Waiting>): void {
+    const team = this.#team(node.value.teamId);
+    team.waiting.remove(node);
     this.#waiting--;
     if (team.waiting.first) return;
     this.#leave(team);
-    this.#stand(team);
+    this.#place(team);
   }
 
-  /** Takes out the one whose turn it is. Its team comes next after the others with as many under way. */
+  /** Dequeues the entry whose turn it is. Its team moves behind the others with equally many in flight. */
   shift(): Waiting | undefined {
     const team = this.#next();
     if (!team) return undefined;
     const waiting = team.waiting.shift();
     this.#waiting--;
     this.#leave(team);
-    this.#stand(team);
+    this.#place(team);
     return waiting;
   }
 
-  /** Notes that the team has one more under way. */
+  /** Counts one more in flight for the team. */
   begin(teamId: string): void {
     this.#count(this.#team(teamId), 1);
   }
 
-  /** Notes that it has one less. */
+  /** Counts one less. */
   end(teamId: string): void {
     this.#count(this.#team(teamId), -1);
   }
@@ -81,7 +81,7 @@ export class Turns<Waiting extends { teamId: string }> {
   #team(id: string): Team<Waiting> {
     let team = this.#teams.get(id);
     if (!team) {
-      team = { id, underWay: 0, waiting: new Chain(), place: undefined };
+      team = { id, inFlight: 0, waiting: new LinkedList(), place: undefined };
       this.#teams.set(id, team);
     }
     return team;
@@ -95,20 +95,20 @@ export class Turns<Waiting extends { teamId: string }> {
 
   #count(team: Team<Waiting>, change: 1 | -1): void {
     this.#leave(team);
-    team.underWay += change;
-    this.#stand(team);
+    team.inFlight += change;
+    this.#place(team);
   }
 
   #leave(team: Team<Waiting>): void {
-    if (team.place) this.#levels[team.underWay]?.remove(team.place);
+    if (team.place) this.#levels[team.inFlight]?.remove(team.place);
     team.place = undefined;
   }
 
-  /** Puts the team where it belongs by now: behind those with as many under way, or away when nothing is left of it. */
-  #stand(team: Team<Waiting>): void {
+  /** Places the team behind those with equally many in flight, or drops it once it has nothing waiting or in flight. */
+  #place(team: Team<Waiting>): void {
     if (team.waiting.first) {
-      this.#lowest = Math.min(this.#lowest, team.underWay);
-      team.place = (this.#levels[team.underWay] ??= new Chain()).push(team);
-    } else if (team.underWay === 0) this.#teams.delete(team.id);
+      this.#lowest = Math.min(this.#lowest, team.inFlight);
+      team.place = (this.#levels[team.inFlight] ??= new LinkedList()).push(team);
+    } else if (team.inFlight === 0) this.#teams.delete(team.id);
   }
 }

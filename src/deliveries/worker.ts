@@ -15,21 +15,21 @@ import { attempt, type Outgoing } from "./attempt.ts";
 import { Lanes } from "./lanes.ts";
 import type { Places } from "./places.ts";
 import { prepare } from "./prepare.ts";
-import type { Ended } from "./queue.ts";
+import type { AttemptResult } from "./queue.ts";
 import { QueueClock } from "./queue-clock.ts";
 import { type RetryRules, settle } from "./settle.ts";
 import { withhold } from "./withhold.ts";
 
-/** How long to wait after a fault of our own, a full disk for one, before the same is tried again, in milliseconds. */
+/** How long to wait before retrying after an internal error, such as a full disk, in milliseconds. */
 const faultPauseMs = 1_000;
 
-/** How long a stop waits for requests under way; those that it gives up are sent again after the next start. */
+/** How long a stop waits for requests in flight, in milliseconds; the rest are sent again after the next start. */
 const stopWaitMs = 10_000;
 
 /**
- * Delivers what is queued. It claims in memory, which is enough because one server at a time works on a data folder:
- * a job leaves its table only with the attempt's entry in the log, so a crash at any moment repeats a request at most.
- * It sleeps until a commit brings work or a retry falls due, and asks the database nothing meanwhile.
+ * Delivers the queued jobs. It claims them in memory only, which is enough because one server at a time uses a data
+ * folder. A job leaves its table in the transaction that logs its attempt, so a crash can only repeat a request. The
+ * worker sleeps until a commit brings work or a retry is due, and does not query the database meanwhile.
  */
 export class Worker {
   readonly #database: Database;
@@ -39,7 +39,7 @@ export class Worker {
   readonly #log: Log;
   readonly #clock: QueueClock;
   readonly #lanes: Lanes;
-  /** The subscriptions whose secret cannot be read: they stay active, what is for them waits. */
+  /** Subscriptions whose secret cannot be decrypted: they stay active, and their jobs wait. */
   readonly #unreadable = new Set<string>();
   #isStopped = false;
 
@@ -67,7 +67,7 @@ export class Worker {
         rest: (ms) => Bun.sleep(ms),
         nextJobs,
         deliveryRecord: (subscriptionId) => selectDeliveryRecord(this.#database.read, subscriptionId),
-        work: (job, hear) => this.#work(job, hear),
+        work: (job, report) => this.#work(job, report),
       },
       this.#log,
       { places: parts.places, backoffBaseMs: parts.rules.backoffBaseMs },
@@ -76,46 +76,46 @@ export class Worker {
   }
 
   /**
-   * Looks at every subscription that something waits for: at the start, and when another process has changed the queue
-   * or a secret. Where the database cannot be read it tries again until it can.
+   * Looks for work for every subscription with jobs: for use at startup, and after another process has changed the queue or
+   * a secret. Retries for as long as the database cannot be read.
    */
   async wakeAll(): Promise<void> {
     this.#unreadable.clear();
-    await this.#untilDone({}, async () => {
+    await this.#retryUntilDone({}, async () => {
       this.#lanes.wake(await selectSubscriptionIdsWithWork(this.#database.read));
     });
   }
 
-  /** Looks at these subscriptions: at once, and where they cannot be read, again until they can. */
+  /** Looks for work for these subscriptions, and retries for as long as they cannot be read. */
   async #wake(subscriptionIds: Iterable<string>): Promise<void> {
     try {
-      await this.#untilDone({}, async () => this.#lanes.wake(subscriptionIds));
+      await this.#retryUntilDone({}, async () => this.#lanes.wake(subscriptionIds));
     } catch {
-      // It was stopped meanwhile, and the next start looks at all of them.
+      // The worker was stopped meanwhile; the next start looks at every subscription.
     }
   }
 
-  /** Begins nothing new and waits for what is under way, for ten seconds at most. */
+  /** Starts no more attempts and waits for those in flight, at most ten seconds. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#lanes.stop(stopWaitMs);
   }
 
-  /** One attempt at one job, unless it is gone, or must not be sent by now. */
-  async #work(key: JobKey, hear: (hasSucceeded: boolean) => boolean): Promise<Ended | undefined> {
+  /** Makes one attempt at the job, unless it is gone or must no longer be sent. */
+  async #work(key: JobKey, report: (hasSucceeded: boolean) => boolean): Promise<AttemptResult | undefined> {
     const job = selectJob(this.#database.read, key);
     const destination = job && selectDestination(this.#database.read, job.subscriptionId);
     if (!destination) return undefined;
     if (isWithheld(this.#database.read, job.subscriptionId, job.envelope)) return await this.#withhold(job);
-    return await this.#attempt(job, destination, hear);
+    return await this.#attempt(job, destination, report);
   }
 
-  /** Drops the job, and with it what else its creator may not see of what is due. */
+  /** Deletes the job, along with the other due jobs whose events the subscription's creator may not see. */
   async #withhold({ subscriptionId, eventId }: QueuedJob): Promise<undefined> {
-    const events = await this.#untilDone({ event: eventId }, () =>
+    const events = await this.#retryUntilDone({ event: eventId }, () =>
       this.#database.write((tx) => withhold(tx, subscriptionId, this.#clock.now())),
     );
-    // None where the creator has come back just now, or the subscription was disabled.
+    // 0 if the creator has just regained access, or the subscription was disabled.
     if (events === 0) return;
     this.#log.info({ webhook: subscriptionId, event: eventId, events }, "delivery.withheld");
   }
@@ -123,23 +123,23 @@ export class Worker {
   async #attempt(
     job: QueuedJob,
     destination: Destination,
-    hear: (hasSucceeded: boolean) => boolean,
-  ): Promise<Ended | undefined> {
+    report: (hasSucceeded: boolean) => boolean,
+  ): Promise<AttemptResult | undefined> {
     const secrets = this.#secretsOf(destination);
     if (!secrets) return undefined;
-    const notice = { id: job.eventId, type: job.eventType, envelope: job.envelope };
-    const outcome = await attempt(this.#outgoing, destination.url, prepare(notice, secrets, Date.now()));
+    const message = { id: job.eventId, type: job.eventType, envelope: job.envelope };
+    const outcome = await attempt(this.#outgoing, destination.url, prepare(message, secrets, Date.now()));
     const { kind, durationMs } = outcome;
     if (kind === "own_fault") {
       const { error: reason } = outcome;
       this.#log.warn({ webhook: destination.id, event: job.eventId, reason }, "delivery.put_off");
       return { kind };
     }
-    const isCounted = hear(kind === "succeeded");
+    const isCounted = report(kind === "succeeded");
     const now = Date.now();
     const ending = { now, aheadMs: this.#clock.now() - now, isCounted };
-    // The receiver has it: what cannot be written down yet must not be a reason to send it again.
-    const settled = await this.#untilDone({ event: job.eventId }, () =>
+    // The request was sent: failing to record the outcome must not cause a second one.
+    const settled = await this.#retryUntilDone({ event: job.eventId }, () =>
       this.#database.write((tx) => {
         if (kind !== "succeeded") this.#clock.keep(tx, ending.aheadMs);
         return settle(tx, job, outcome, this.#rules, ending);
@@ -174,8 +174,8 @@ export class Worker {
   }
 
   /**
-   * The secrets to sign with. Where they cannot be read the subscription is left alone until `wakeAll`: only an operator
-   * can change that, who reads of it once in the log, and no event may be lost meanwhile.
+   * Returns the secrets to sign with. If they cannot be decrypted, the subscription's jobs wait until `wakeAll`: only an
+   * operator can fix that, so it is logged once, and no event may be lost meanwhile.
    */
   #secretsOf(destination: Destination): string[] | undefined {
     try {
@@ -190,8 +190,8 @@ export class Worker {
     }
   }
 
-  /** Runs the step again after each fault, with a pause, until it is done or the worker is stopped. */
-  async #untilDone<Result>(about: object, step: () => Promise<Result>): Promise<Result> {
+  /** Runs the step, and retries it after a pause on each error, until it succeeds or the worker is stopped. */
+  async #retryUntilDone<Result>(about: object, step: () => Promise<Result>): Promise<Result> {
     while (true) {
       try {
         return await step();

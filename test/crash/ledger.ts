@@ -10,12 +10,12 @@ export type Subscribed = {
   channelIds: readonly string[] | null;
 };
 
-/** How many attempts one subscription can have under way (decisions on outgoing deliveries: its share of the concurrency). */
-const underWayMax = 20;
+/** How many attempts one subscription can have in flight (decisions on outgoing deliveries: its share of the concurrency). */
+const inFlightMax = 20;
 
 /**
  * Holds the log of attempts against the requests that the receivers counted. Each request has its attempt in the log, but
- * for those that were under way when the server was killed, and they are still queued.
+ * for those that were in flight when the server was killed, and they are still queued.
  */
 export class Ledger {
   readonly #subscribed: readonly Subscribed[];
@@ -36,7 +36,7 @@ export class Ledger {
     const queued = copy.queued();
     for (const [subscription, missing] of this.#missing(copy)) {
       expect(missing.length, `requests of ${subscription} that are not in the log`).toBeLessThanOrEqual(
-        underWayMax,
+        inFlightMax,
       );
       for (const [pair, count] of missing) {
         expect([pair, count, queued.has(pair)]).toEqual([pair, 1, true]);

@@ -33,7 +33,7 @@ export class Sender {
     return senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
   }
 
-  /** Returns when the connection breaks. What was under way then may have happened or not. */
+  /** Returns when the connection breaks. What was in flight then may have happened or not. */
   async sendUntilTheEnd(client: ApiClient): Promise<void> {
     while (true) {
       const change = this.#nextChange(client);

@@ -128,11 +128,11 @@ test("a receiver that fails at every tenth request gets everything, is never dis
 }, 20_000);
 
 describe("endpoints that hang", () => {
-  test("delay nobody, though more of them hang at once than Bun has requests under way by itself", async () => {
+  test("delay nobody, though more of them hang at once than Bun has requests in flight by itself", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "30" });
     const channel = await stage.channel();
     await using receivers = new AsyncDisposableStack();
-    // No more at each than there may be under way to one host.
+    // No more at each than there may be in flight to one host.
     const each = 50;
     const hanging = Array.from({ length: 6 }, () => receivers.use(startReceiver(hang)));
     const channel_ids = [channel.id];

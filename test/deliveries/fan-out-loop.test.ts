@@ -132,7 +132,7 @@ test("a write that had to wait for long is followed by a short rest all the same
   expect(Math.min(...rests)).toBeLessThan(300);
 });
 
-test("a stop ends after the write under way, and the next start goes on from there", async () => {
+test("a stop ends after the write in progress, and the next start goes on from there", async () => {
   await using stage = await startLoop();
   const [large] = stage.large;
   if (!large) throw new Error("there is no team");

@@ -29,8 +29,8 @@ describe("requests to one host", () => {
     queue.lanes.wake(all);
     await settled();
     for (let ended = 0; ended < 600; ended++) {
-      expect(queue.underWay.size).toBe(Math.min(ofOneTeam, 600 - ended));
-      const [[, attempt] = []] = queue.underWay;
+      expect(queue.inFlight.size).toBe(Math.min(ofOneTeam, 600 - ended));
+      const [[, attempt] = []] = queue.inFlight;
       attempt?.end({ durationMs: ended % 3 === 0 ? 5_000 : 0 });
       await settled();
     }
@@ -44,7 +44,7 @@ describe("requests to one host", () => {
     for (const name of all) queue.add(name);
     queue.lanes.wake(all);
     await settled();
-    expect([queue.underWay.size, queue.asked.size]).toEqual([ofOneTeam, ofOneTeam]);
+    expect([queue.inFlight.size, queue.asked.size]).toEqual([ofOneTeam, ofOneTeam]);
     queue.add("elsewhere", 30);
     queue.add("new");
     queue.lanes.wake(["elsewhere", "new"]);
@@ -52,7 +52,7 @@ describe("requests to one host", () => {
     expect([queue.count("elsewhere"), queue.count("new")]).toEqual([20, 1]);
     queue.lanes.wake(all);
     await settled();
-    expect([queue.underWay.size, queue.asked.size]).toEqual([ofOneTeam + 21, ofOneTeam + 2]);
+    expect([queue.inFlight.size, queue.asked.size]).toEqual([ofOneTeam + 21, ofOneTeam + 2]);
     await queue.lanes.stop(0);
   });
 
@@ -66,7 +66,7 @@ describe("requests to one host", () => {
     queue.add("new");
     queue.lanes.wake(["new"]);
     for (let ended = 0; ended < 101; ended++) {
-      const [[, attempt] = []] = queue.underWay;
+      const [[, attempt] = []] = queue.inFlight;
       attempt?.end();
       await settled();
     }
@@ -74,7 +74,7 @@ describe("requests to one host", () => {
     await queue.lanes.stop(0);
   });
 
-  test("begin at once for a team that has none under way, however many others have", async () => {
+  test("begin at once for a team that has none in flight, however many others have", async () => {
     const all = names(100);
     const queue = queueAt([...all, "other"]);
     queue.teams.set("other", "other team");
@@ -88,7 +88,7 @@ describe("requests to one host", () => {
     await queue.lanes.stop(0);
   });
 
-  test("are at most 60 at once of all teams, and go to the team next that has the fewest of them under way", async () => {
+  test("are at most 60 at once of all teams, and go to the team next that has the fewest of them in flight", async () => {
     const all = names(100);
     const others = names(20, "other");
     const queue = queueAt([...all, ...others]);
@@ -98,13 +98,13 @@ describe("requests to one host", () => {
     await settled();
     queue.lanes.wake(others);
     await settled();
-    expect(queue.underWay.size).toBeWithin(58, 61);
+    expect(queue.inFlight.size).toBeWithin(58, 61);
     expect(sent(queue, others)).toBe(7);
     for (let ended = 0; ended < 5; ended++) queue.end(`s${ended}`);
     await settled();
     // Seven eighths of the twelve places that the 47 of the first team leave, but for the last one.
     expect(sent(queue, others)).toBe(11);
-    expect(queue.underWay.size).toBeWithin(58, 61);
+    expect(queue.inFlight.size).toBeWithin(58, 61);
     await queue.lanes.stop(0);
   });
 
@@ -118,7 +118,7 @@ describe("requests to one host", () => {
       for (const { eventSeq } of queue.jobs.get(name) ?? []) queue.drop(eventSeq);
     queue.end("s0");
     await settled();
-    expect([queue.count("s99"), queue.underWay.size]).toEqual([1, ofOneTeam]);
+    expect([queue.count("s99"), queue.inFlight.size]).toEqual([1, ofOneTeam]);
     await queue.lanes.stop(0);
   });
 
@@ -152,12 +152,12 @@ test.each([1, 2, 3, 4])(
       for (const name of woken) if (added++ < 2_000) queue.add(name);
       queue.lanes.wake(woken);
       await settled();
-      const perHost = Map.groupBy(queue.underWay.values(), ({ subscription }) =>
+      const perHost = Map.groupBy(queue.inFlight.values(), ({ subscription }) =>
         queue.hosts.get(subscription),
       );
-      for (const underWay of perHost.values()) expect(underWay.length).toBeLessThanOrEqual(60);
-      if (added >= 2_000) expect(queue.underWay.size).toBeGreaterThan(0);
-      for (const [, attempt] of [...queue.underWay].slice(0, random.between(1, 100))) {
+      for (const inFlight of perHost.values()) expect(inFlight.length).toBeLessThanOrEqual(60);
+      if (added >= 2_000) expect(queue.inFlight.size).toBeGreaterThan(0);
+      for (const [, attempt] of [...queue.inFlight].slice(0, random.between(1, 100))) {
         attempt.end({ durationMs: random.pick([0, 0, 0, 5_000]) });
         left--;
       }

@@ -27,9 +27,9 @@ describe("a fault of the queue", () => {
     queue.add("b", 2);
     const work = queue.work.bind(queue);
     let tries = 0;
-    queue.work = async (job, hear) => {
+    queue.work = async (job, report) => {
       if (job.eventSeq === broken && ++tries === 1) throw new Error("the disk cannot be read");
-      return await work(job, hear);
+      return await work(job, report);
     };
     queue.lanes.wake(["a", "b"]);
     queue.lanes.wake(["a"]);
@@ -38,13 +38,13 @@ describe("a fault of the queue", () => {
     await settled();
     expect([tries, queue.count("b")]).toEqual([1, 2]);
 
-    await until("it is tried again", () => queue.underWay.has(broken as number));
+    await until("it is tried again", () => queue.inFlight.has(broken as number));
     expect([tries, queue.count("a")]).toEqual([2, 2]);
   });
 });
 
 describe("a stop", () => {
-  test("begins nothing new and waits for what is under way", async () => {
+  test("begins nothing new and waits for what is in flight", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     queue.add("a", 30);
@@ -63,7 +63,7 @@ describe("a stop", () => {
     expect(queue.begun).toHaveLength(20);
   });
 
-  test("gives up what is still under way after the time that it was given", async () => {
+  test("gives up what is still in flight after the time that it was given", async () => {
     const queue = new MemoryQueue();
     queue.add("hangs");
     queue.lanes.wake(["hangs"]);

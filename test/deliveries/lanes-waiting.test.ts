@@ -17,7 +17,7 @@ async function slowDown(queue: MemoryQueue, subscriptions: string[]): Promise<vo
   }
 }
 
-function underWay(queue: MemoryQueue, subscriptions: string[]): number {
+function inFlight(queue: MemoryQueue, subscriptions: string[]): number {
   return subscriptions.filter((name) => queue.count(name) > 0).length;
 }
 
@@ -37,7 +37,7 @@ test("one that waits for its pool and for its host has its turn, however busy bo
   queue.add("x");
   queue.lanes.wake(["x"]);
   const end = (kind: string, durationMs: number) =>
-    [...queue.underWay.values()]
+    [...queue.inFlight.values()]
       .find(({ subscription }) => subscription.startsWith(kind))
       ?.end({ durationMs });
   for (let ended = 0; ended < 600; ended++) {
@@ -76,10 +76,10 @@ test("an attempt that found no room among the slow ones gives its place back whe
   for (const name of fresh) queue.add(name);
   queue.lanes.wake(fresh);
   await settled();
-  const before = underWay(queue, fresh);
+  const before = inFlight(queue, fresh);
   await Bun.sleep(150);
   for (const name of slow) if (queue.count(name) > 0) queue.end(name, { durationMs: 2_000 });
-  await until("more of the new ones are under way", () => underWay(queue, fresh) > before);
+  await until("more of the new ones are in flight", () => inFlight(queue, fresh) > before);
   await queue.lanes.stop(0);
 });
 
@@ -98,9 +98,9 @@ test("what was fetched ahead does not overtake what enabling puts before it", as
   queue.failures.delete("s");
   queue.lanes.wake(["s"]);
   await settled();
-  while (queue.underWay.size > 0) {
-    order.push(...queue.underWay.keys());
-    for (const { end } of queue.underWay.values()) end();
+  while (queue.inFlight.size > 0) {
+    order.push(...queue.inFlight.keys());
+    for (const { end } of queue.inFlight.values()) end();
     await settled();
   }
   expect(order).toEqual([...again, ...all.slice(2)]);
@@ -129,7 +129,7 @@ test("receivers that began to hang keep no places from one of their own team", a
   await queue.prove(...hanging, "quick");
   for (const name of hanging) queue.add(name);
   queue.lanes.wake(hanging);
-  await until("all hang", () => underWay(queue, hanging) === hanging.length);
+  await until("all hang", () => inFlight(queue, hanging) === hanging.length);
   await Bun.sleep(150);
   queue.add("quick", 50);
   queue.lanes.wake(["quick"]);

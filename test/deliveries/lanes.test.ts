@@ -24,7 +24,7 @@ describe("turns", () => {
     const [middle] = queue.add("a", 1, now - 500);
     queue.lanes.wake(["a"]);
     await settled();
-    expect([...queue.underWay.keys()]).toEqual([first, middle, late] as number[]);
+    expect([...queue.inFlight.keys()]).toEqual([first, middle, late] as number[]);
   });
 
   test("go on with what is left each time an attempt ends, until nothing is", async () => {
@@ -48,7 +48,7 @@ describe("the beginnings of many attempts", () => {
     queue.onLook = () => Bun.sleepSync(1);
     for (const name of all) queue.add(name);
     queue.lanes.wake(all);
-    await until("all have begun", () => queue.underWay.size === 40);
+    await until("all have begun", () => queue.inFlight.size === 40);
     expect(queue.rests.length).toBeWithin(19, 41);
     expect(Math.max(...queue.rests)).toBe(0);
     expect(new Set(queue.begun)).toEqual(new Set(all));
@@ -59,13 +59,13 @@ describe("the beginnings of many attempts", () => {
     for (const name of all) queue.add(name);
     queue.lanes.wake(all);
     await settled();
-    expect([queue.rests, queue.underWay.size]).toEqual([[], 40]);
+    expect([queue.rests, queue.inFlight.size]).toEqual([[], 40]);
 
     for (const name of all) queue.end(name, { durationMs: 5_000 });
     await settled();
     for (const name of all) queue.add(name);
     queue.lanes.wake(all);
-    await until("all have begun", () => queue.underWay.size === 40);
+    await until("all have begun", () => queue.inFlight.size === 40);
     expect(Math.min(...queue.rests)).toBeWithin(3, 51);
     await queue.lanes.stop(0);
   });
@@ -81,7 +81,7 @@ describe("a subscription's share", () => {
     expect(queue.count("a")).toBe(20);
   });
 
-  test("shrinks as others ask, and what is under way is let finish", async () => {
+  test("shrinks as others ask, and what is in flight is let finish", async () => {
     const queue = new MemoryQueue();
     const all = names(40);
     await queue.prove(...all);
@@ -173,7 +173,7 @@ describe("a wake", () => {
     expect(queue.count("a")).toBe(1);
   });
 
-  test("while its jobs are under way sends none of them a second time", async () => {
+  test("while its jobs are in flight sends none of them a second time", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     queue.add("a", 3);
@@ -205,12 +205,12 @@ describe("jobs that were dropped after they had been fetched", () => {
     const [first, ...others] = queue.add("a", 30);
     queue.lanes.wake(["a"]);
     await settled();
-    for (const event of others) if (!queue.underWay.has(event)) queue.drop(event);
+    for (const event of others) if (!queue.inFlight.has(event)) queue.drop(event);
     const [fresh] = queue.add("a");
     queue.lanes.wake(["a"]);
     await settled();
-    queue.underWay.get(first as number)?.end();
+    queue.inFlight.get(first as number)?.end();
     await settled();
-    expect(queue.underWay.has(fresh as number)).toBe(true);
+    expect(queue.inFlight.has(fresh as number)).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { Lanes } from "../../src/deliveries/lanes.ts";
 import { type Places, placesFor, requestsMax } from "../../src/deliveries/places.ts";
-import type { Ended, Queue } from "../../src/deliveries/queue.ts";
+import type { AttemptResult, Queue } from "../../src/deliveries/queue.ts";
 import { createLog } from "../../src/log/log.ts";
 
 /** How an attempt ends, and when that is written down: at once, if nothing else is said. */
@@ -22,7 +22,7 @@ export class MemoryQueue implements Queue {
   readonly jobs = new Map<string, QueuedJob[]>();
   /** The subscription of each attempt, in the order in which they began. */
   readonly begun: string[] = [];
-  readonly underWay = new Map<
+  readonly inFlight = new Map<
     number,
     { subscription: string; end: (how?: Ending) => void; fail: (error: Error) => void }
   >();
@@ -99,19 +99,19 @@ export class MemoryQueue implements Queue {
 
   async work(
     { eventSeq }: { eventSeq: number },
-    hear: (hasSucceeded: boolean) => boolean,
-  ): Promise<Ended | undefined> {
+    report: (hasSucceeded: boolean) => boolean,
+  ): Promise<AttemptResult | undefined> {
     const subscription = this.subscriptionOf(eventSeq);
     // Dropped since it was fetched.
     if (subscription === undefined) return undefined;
-    expect(this.underWay.has(eventSeq), "the same job is under way twice").toBe(false);
+    expect(this.inFlight.has(eventSeq), "the same job is in flight twice").toBe(false);
     const { promise, resolve, reject } = Promise.withResolvers<Ending>();
     this.begun.push(subscription);
-    this.underWay.set(eventSeq, { subscription, end: (how = {}) => resolve(how), fail: reject });
+    this.inFlight.set(eventSeq, { subscription, end: (how = {}) => resolve(how), fail: reject });
     try {
       const { hasFailed = false, hasTimedOut = false, durationMs = 0, written } = await promise;
       this.drop(eventSeq);
-      const isCounted = hear(!hasFailed);
+      const isCounted = report(!hasFailed);
       if (written) await written;
       if (!hasFailed) {
         this.failures.delete(subscription);
@@ -121,7 +121,7 @@ export class MemoryQueue implements Queue {
       this.failures.set(subscription, failures);
       return { kind: "failed", durationMs, hasTimedOut, isCounted, failures };
     } finally {
-      this.underWay.delete(eventSeq);
+      this.inFlight.delete(eventSeq);
     }
   }
 
@@ -140,15 +140,15 @@ export class MemoryQueue implements Queue {
     return undefined;
   }
 
-  /** How many attempts for the subscription are under way. */
+  /** How many attempts for the subscription are in flight. */
   count(subscription: string): number {
-    return [...this.underWay.values()].filter((attempt) => attempt.subscription === subscription).length;
+    return [...this.inFlight.values()].filter((attempt) => attempt.subscription === subscription).length;
   }
 
-  /** Ends the oldest attempt that is under way for the subscription, as a quick success unless told otherwise. */
+  /** Ends the oldest attempt that is in flight for the subscription, as a quick success unless told otherwise. */
   end(subscription: string, how?: Ending): void {
-    const attempt = [...this.underWay.values()].find((each) => each.subscription === subscription);
-    if (!attempt) throw new Error(`nothing is under way for ${subscription}`);
+    const attempt = [...this.inFlight.values()].find((each) => each.subscription === subscription);
+    if (!attempt) throw new Error(`nothing is in flight for ${subscription}`);
     attempt.end(how);
   }
 }

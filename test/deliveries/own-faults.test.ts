@@ -18,7 +18,7 @@ test("a server that was paused blames no receiver that answered meanwhile, and d
   await receiver.received(proved + 10);
   process.kill(stage.server.pid, "SIGSTOP");
   pause();
-  // As long as the pause lasts: well over the timeout of the requests under way.
+  // As long as the pause lasts: well over the timeout of the requests in flight.
   await Bun.sleep(2_800);
   process.kill(stage.server.pid, "SIGCONT");
   await stage.drained(subscription);

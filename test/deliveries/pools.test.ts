@@ -28,7 +28,7 @@ describe("an endpoint that hangs", () => {
     for (const name of hanging) queue.add(name, 100);
     queue.lanes.wake(hanging);
     await settled();
-    expect(queue.underWay.size).toBe(120);
+    expect(queue.inFlight.size).toBe(120);
 
     queue.add("answers", 5);
     queue.lanes.wake(["answers"]);
@@ -47,7 +47,7 @@ describe("an endpoint that hangs", () => {
     for (const name of hanging) queue.add(name, 1);
     queue.lanes.wake(hanging);
     await settled();
-    expect(queue.underWay.size).toBe(240);
+    expect(queue.inFlight.size).toBe(240);
     for (let ended = 0; ended < 50; ended++) queue.end(`hangs${ended}`);
     await settled();
     expect(new Set(queue.begun).size).toBe(290);
@@ -61,9 +61,9 @@ describe("an endpoint that hangs", () => {
     queue.add("answers", 1);
     queue.lanes.wake([...hanging, "answers"]);
     await settled();
-    expect([queue.underWay.size, queue.count("answers")]).toEqual([240, 0]);
+    expect([queue.inFlight.size, queue.count("answers")]).toEqual([240, 0]);
     await until("it has its turn", () => queue.count("answers") === 1);
-    expect(queue.underWay.size).toBe(291);
+    expect(queue.inFlight.size).toBe(291);
     await queue.lanes.stop(0);
   });
 
@@ -100,7 +100,7 @@ describe("an endpoint that hangs", () => {
     queue.add("answers", 20);
     queue.lanes.wake(["answers"]);
     await settled();
-    expect([queue.underWay.size, queue.count("answers")]).toEqual([320, 20]);
+    expect([queue.inFlight.size, queue.count("answers")]).toEqual([320, 20]);
   });
 
   test("takes no share from a slow receiver that answers: it has one place, whatever there is", async () => {
@@ -147,6 +147,6 @@ describe("an endpoint that hangs", () => {
       queue.end(name, { durationMs: 5_000 });
     }
     await settled();
-    expect(queue.underWay.size).toBeLessThanOrEqual(16);
+    expect(queue.inFlight.size).toBeLessThanOrEqual(16);
   });
 });

@@ -32,7 +32,7 @@ describe("turns", () => {
     expect(queue.begun).toEqual(["a", "x", "b", "x", "c", "a", "b", "c"]);
   });
 
-  test("come first to the team that has the fewest under way", async () => {
+  test("come first to the team that has the fewest in flight", async () => {
     const many = names(300, "many");
     const queue = queueOf({ large: many, small: ["x", "y"] });
     await queue.prove(...many, "x", "y");
@@ -85,11 +85,11 @@ describe("a team of which any number of endpoints hang", () => {
     const others = names(30, "other");
     const queue = queueOf({ hog: hanging, other: others });
     hang(queue, hanging);
-    await until("it has all that it may have", () => queue.underWay.size === 1_280);
+    await until("it has all that it may have", () => queue.inFlight.size === 1_280);
     hang(queue, others);
     await settled();
     expect(others.map((name) => queue.count(name))).toEqual(others.map(() => 1));
-    await until("places were asked for", () => queue.underWay.size === 1_310);
+    await until("places were asked for", () => queue.inFlight.size === 1_310);
     await queue.lanes.stop(0);
   });
 
@@ -127,8 +127,8 @@ describe("a team of which any number of endpoints hang", () => {
     await settled();
     const atOnce = Math.max(3, places);
     for (let ended = 0; ended < 21; ended++) {
-      expect(queue.underWay.size).toBeWithin(1, atOnce + 1);
-      const [[, attempt] = []] = queue.underWay;
+      expect(queue.inFlight.size).toBeWithin(1, atOnce + 1);
+      const [[, attempt] = []] = queue.inFlight;
       attempt?.end();
       await settled();
     }

@@ -3,7 +3,7 @@ import { paceMs } from "../../src/deliveries/track-record.ts";
 import { until } from "../support/conditions.ts";
 import { backoffBaseMs, MemoryQueue, settled } from "./memory-queue.ts";
 
-/** Begins what may begin of a subscription that has much to do, and returns how many are under way then. */
+/** Begins what may begin of a subscription that has much to do, and returns how many are in flight then. */
 async function begun(queue: MemoryQueue, subscription: string): Promise<number> {
   queue.add(subscription, 50);
   queue.lanes.wake([subscription]);
@@ -11,9 +11,9 @@ async function begun(queue: MemoryQueue, subscription: string): Promise<number> 
   return queue.count(subscription);
 }
 
-/** Ends all that is under way for the subscription. */
+/** Ends all that is in flight for the subscription. */
 async function endAll(queue: MemoryQueue, subscription: string, how = {}): Promise<void> {
-  const all = [...queue.underWay.values()].filter((attempt) => attempt.subscription === subscription);
+  const all = [...queue.inFlight.values()].filter((attempt) => attempt.subscription === subscription);
   for (const attempt of all) attempt.end(how);
   await settled();
 }
@@ -45,7 +45,7 @@ describe("slow start", () => {
     await queue.prove("a");
     expect(await begun(queue, "a")).toBe(20);
     const { promise: written, resolve: write } = Promise.withResolvers<void>();
-    const all = [...queue.underWay.values()];
+    const all = [...queue.inFlight.values()];
     for (const attempt of all.slice(0, 10)) attempt.end({ written });
     await settled();
     all[10]?.end({ hasFailed: true });
@@ -56,7 +56,7 @@ describe("slow start", () => {
   });
 });
 
-describe("attempts that fail while they are under way together", () => {
+describe("attempts that fail while they are in flight together", () => {
   test("are one failure of the streak, and the next one to fail is the second", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
@@ -110,7 +110,7 @@ describe("the pace of a subscription whose deliveries fail", () => {
   test("is forgotten when somebody ends the streak by hand", async () => {
     const queue = new MemoryQueue();
     for (let failures = 0; failures < 4; failures++) {
-      await until("one is under way", async () => (await begun(queue, "a")) === 1);
+      await until("one is in flight", async () => (await begun(queue, "a")) === 1);
       queue.end("a", { hasFailed: true });
       await settled();
     }

@@ -10,7 +10,7 @@ function timesOf(stage: WebhookStage, msg: string): number[] {
 }
 
 describe("after a crash", () => {
-  test("what was under way goes out within a second of the next start", async () => {
+  test("what was in flight goes out within a second of the next start", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "60" });
     const channel = await stage.channel();
     await using listener = await stage.listen({ channel_ids: [channel.id] });

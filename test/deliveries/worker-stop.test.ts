@@ -4,11 +4,11 @@ import { until } from "../support/conditions.ts";
 import { hang, statuses } from "../support/receivers/receiver.ts";
 import { envelopeOf, startWebhookStage } from "../support/webhook-stage.ts";
 
-/** How long a stop waits for deliveries under way. */
+/** How long a stop waits for deliveries in flight. */
 const stopWaitMs = 10_000;
 
 describe("a server that is told to stop", () => {
-  test("lets the deliveries under way finish, logs them, and begins no other", async () => {
+  test("lets the deliveries in flight finish, logs them, and begins no other", async () => {
     await using stage = await startWebhookStage();
     const channel = await stage.channel();
     const { promise: mayAnswer, resolve: letAnswer } = Promise.withResolvers<void>();
