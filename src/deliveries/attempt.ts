@@ -5,36 +5,40 @@ import type { PreparedRequest } from "./prepare.ts";
 import { noDescriptor, send } from "../outbound/send.ts";
 
 /**
- * How one attempt ended. Whatever the receiver does is an outcome and never an exception. `own_fault` is no attempt at
- * all: the server had no descriptor, port or memory for it, or stood still while it was under way.
+ * How one attempt ended. Anything the receiver does is an outcome, never an exception. `own_fault` does not count as an
+ * attempt: the server had no descriptor, port or memory left, or was paused while the request was in flight.
  */
 export type Outcome = {
   kind: "succeeded" | "rejected" | "timed_out" | "unreachable" | "blocked" | "own_fault";
-  /** The receiver's status, null when no status line came in time. */
+  /** The receiver's status, null when no status line arrived in time. */
   status: number | null;
-  /** What went wrong, in a few words without an address; null when it succeeded. */
+  /** What went wrong, in a few words that name no address; null on success. */
   error: string | null;
-  /** Why it was blocked, with the address: for the server's own log and for nobody else. */
+  /** Why the attempt was blocked, with the address: for the server's log only, never for the API. */
   detail: string | null;
-  /** At most the first KiB of the answer's body, as bytes. */
+  /** The first bytes of the response body, at most 1 KiB. */
   responseStart: Uint8Array | null;
-  /** The answer's `Retry-After`, as it came. */
+  /** The response's `Retry-After`, unparsed. */
   retryAfter: string | null;
-  /** From the name look-up to the end of the answer, or of as much of it as is read. */
+  /** From the DNS look-up to the end of the response, or to the limit up to which it is read. */
   durationMs: number;
 };
 
+/** What an attempt needs from the server's configuration. */
 export type Outgoing = {
   guard: AddressGuard;
-  /** For the whole attempt, from the name look-up to the last header. */
+  /** For the whole attempt, from the DNS look-up to the last header (`WEBHOOKS_TIMEOUT`). */
   timeoutMs: number;
-  /** A certificate authority of the tests' own. */
+  /** A certificate authority to trust instead of the usual ones, in PEM; only tests set it. */
   ca?: string | undefined;
 };
 
 const pauses = new Pauses();
 
-/** Vets the address anew and sends the request to what was vetted (specification part 6, rules 1 and 4). */
+/**
+ * Resolves and vets the URL's host, then sends the request to a vetted address (specification part 6, rules 1 and 4).
+ * Resolves within `timeoutMs`; a response body that is still arriving then is cut off.
+ */
 export async function attempt(outgoing: Outgoing, url: string, request: PreparedRequest): Promise<Outcome> {
   const startedAt = pauses.begin();
   const ended = (outcome: Pick<Outcome, "kind"> & Partial<Outcome>): Outcome => ({
@@ -48,8 +52,8 @@ export async function attempt(outgoing: Outgoing, url: string, request: Prepared
   });
   try {
     const outcome = ended(await attemptSince(startedAt, outgoing, url, request));
-    const isUnheard = outcome.kind === "timed_out" || outcome.kind === "unreachable";
-    if (isUnheard && pauses.since(startedAt)) return ended({ kind: "own_fault", error: stoodStill });
+    const hasNoResponse = outcome.kind === "timed_out" || outcome.kind === "unreachable";
+    if (hasNoResponse && pauses.since(startedAt)) return ended({ kind: "own_fault", error: paused });
     return outcome;
   } finally {
     pauses.end();
@@ -64,27 +68,27 @@ async function attemptSince(
 ): Promise<Pick<Outcome, "kind"> & Partial<Outcome>> {
   const vetted = await vet(url, guard, timeoutMs);
   if (!vetted.ok && vetted.reason === "unresolvable") {
-    // The resolver does not say that it could not open its socket.
+    // The resolver does not report that it could not open its socket.
     if (hasNoDescriptor()) return { kind: "own_fault", error: noDescriptor };
     return { kind: "unreachable", error: vetted.detail };
   }
   if (!vetted.ok) return { kind: "blocked", error: blocked, detail: vetted.detail };
 
-  const left = timeoutMs - (performance.now() - startedAt);
-  if (left <= 0) return { kind: "timed_out", error: late(timeoutMs) };
+  const leftMs = timeoutMs - (performance.now() - startedAt);
+  if (leftMs <= 0) return { kind: "timed_out", error: timeoutError(timeoutMs) };
   const sent = await send({
     ...request,
     url: vetted.url,
     addresses: vetted.addresses,
-    timeoutMs: left,
+    timeoutMs: leftMs,
     ...(ca && { ca }),
   });
-  if (sent.kind === "timed_out") return { kind: "timed_out", error: late(timeoutMs) };
+  if (sent.kind === "timed_out") return { kind: "timed_out", error: timeoutError(timeoutMs) };
   if (sent.kind !== "answered") return sent;
   const { status, retryAfter, excerpt } = sent;
-  const answer = { status, retryAfter, responseStart: excerpt };
-  if (status >= 200 && status < 300) return { kind: "succeeded", ...answer };
-  return { kind: "rejected", error: `the receiver answered ${status}`, ...answer };
+  const response = { status, retryAfter, responseStart: excerpt };
+  if (status >= 200 && status < 300) return { kind: "succeeded", ...response };
+  return { kind: "rejected", error: `the receiver answered ${status}`, ...response };
 }
 
 function hasNoDescriptor(): boolean {
@@ -96,10 +100,10 @@ function hasNoDescriptor(): boolean {
   }
 }
 
-function late(timeoutMs: number): string {
+function timeoutError(timeoutMs: number): string {
   return `timed out after ${timeoutMs} ms`;
 }
 
-// The same for every reason, so that it tells nothing about the network that the server stands in.
+// The same text for every reason: anything more specific would reveal the network that the server runs in.
 const blocked = "blocked: the URL is not publicly reachable";
-const stoodStill = "the server stood still while the request was under way";
+const paused = "the server was paused while the request was in flight";

@@ -3,21 +3,21 @@ import { selectEvent } from "../outbox/event-store.ts";
 import { notFound } from "../errors.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { timestamp } from "../timestamp.ts";
-import { plainHeaders } from "./prepare.ts";
+import { unsignedHeaders } from "./prepare.ts";
 import { type AttemptRow, selectAttempt, selectAttempts, selectLatestAttempts } from "./store.ts";
 
-/** One attempt with all that is known of it, for the one who runs the workspace. */
+/** One attempt with everything that is stored about it, for the operator. */
 export type AttemptShown = WebhookDelivery & {
   replay: boolean;
   duration_ms: number;
   webhook: { id: string; name: string; url: string };
-  /** What was sent; the signatures and their time are never kept. `body` is null once retention has taken it. */
+  /** What was sent. Signatures and their timestamps are never stored; `body` is null once retention has deleted it. */
   request: { headers: Record<string, string>; body: string | null };
-  /** The first KiB of the answer at most; null when there was none. */
+  /** The first KiB of the response body; null when there was no response. */
   response: string | null;
 };
 
-/** The subscription's latest attempts, newest first. */
+/** Returns the subscription's latest attempts, newest first, at most `limit`. */
 export async function listLatestAttempts(
   db: Connection,
   subscriptionId: string,
@@ -27,8 +27,8 @@ export async function listLatestAttempts(
 }
 
 /**
- * The team's attempts, newest first, at most `limit`: all, or those of one subscription, or the failed ones. `after`
- * asks for what came since: the `place` of the newest one seen.
+ * Returns the team's attempts, newest first, at most `limit`, filtered by subscription or by failure. To poll for new
+ * attempts, pass the highest `place` seen so far as `after`.
  */
 export async function listAttempts(
   db: Connection,
@@ -49,7 +49,10 @@ export async function listAttempts(
   }));
 }
 
-/** @throws DomainError `not_found` when the team's log holds no such attempt. */
+/**
+ * Returns the attempt with what was sent and received, as far as it is stored.
+ * @throws DomainError `not_found` when the team's delivery log has no attempt with this id.
+ */
 export async function showAttempt(db: Connection, teamId: string, id: string): Promise<AttemptShown> {
   const found = await selectAttempt(db, teamId, id.toLowerCase());
   if (!found) throw notFound("delivery");
@@ -62,7 +65,7 @@ export async function showAttempt(db: Connection, teamId: string, id: string): P
     webhook: { id: subscription.id, name: subscription.name, url: subscription.url },
     request: {
       headers: {
-        ...plainHeaders({ id: attempt.eventId, type: attempt.eventType }),
+        ...unsignedHeaders({ id: attempt.eventId, type: attempt.eventType }),
         "x-service-signature": "(not kept)",
         "webhook-timestamp": "(not kept)",
         "webhook-signature": "(not kept)",
@@ -73,7 +76,7 @@ export async function showAttempt(db: Connection, teamId: string, id: string): P
   };
 }
 
-/** The attempt as the API shows it. */
+/** Returns the attempt in the form that the API shows. */
 export function deliveryResource(row: Omit<AttemptRow, "seq">): WebhookDelivery {
   return {
     id: row.id,

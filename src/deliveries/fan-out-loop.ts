@@ -4,19 +4,19 @@ import { selectNextFanOut } from "../outbox/fan-out-store.ts";
 import type { Log } from "../log/log.ts";
 import { Throttle } from "./throttle.ts";
 
-/** After each write it rests for so many times as long as that took: what people wait for comes first. */
+/** After each write the loop rests for this multiple of its duration: requests and deliveries come first. */
 const restFactor = 3;
 
-/** It rests for no longer than this, in milliseconds: else a machine that stood still for a minute would cost three more. */
+/** The longest rest, in milliseconds: without it a machine suspended for a minute would rest for three more. */
 const restMaxMs = 50;
 
-/** How long to wait after a fault of our own, a full disk for one, before the same is tried again, in milliseconds. */
+/** How long to wait before retrying after an internal error, such as a full disk, in milliseconds. */
 const faultPauseMs = 1_000;
 
 /**
- * Queues the events that many subscriptions want, in small writes with rests between them. Teams take turns, and the
- * events of one team follow each other. It claims nothing, because one server at a time works on a data folder. Between
- * commits that bring it work it asks the database nothing.
+ * Queues events that match many subscriptions, in small writes with rests between them. Teams take turns, and each team's
+ * events stay in order. Work needs no claim, because only one server at a time uses a data folder. The loop queries the
+ * database only after a commit that brings it work.
  */
 export class FanOutLoop {
   readonly #database: Database;
@@ -33,14 +33,14 @@ export class FanOutLoop {
     });
   }
 
-  /** Looks for work: after a commit that brought some, at the start, and when another process has stored events. */
+  /** Starts working unless it already is: for use after a commit with work, at startup, and on another process's signal. */
   wake(): void {
     if (this.#isRunning || this.#throttle.isStopped) return;
     this.#isRunning = true;
     this.#run = this.#work();
   }
 
-  /** Ends after the write under way; what is left is queued after the next start. */
+  /** Resolves after the write in progress; the rest is queued after the next start. */
   async stop(): Promise<void> {
     this.#throttle.stop();
     await this.#run;

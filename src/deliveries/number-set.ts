@@ -1,12 +1,12 @@
-/** So many numbers in a row fit into a set: a megabyte. */
+/** The largest range of a set; it takes a megabyte. */
 export const numbersMax = 8 * 1024 * 1024;
 
-/** A set of whole numbers from `first` on, one bit for each. Numbers outside of its range are not taken. */
+/** A set of integers in a fixed range, one bit each. Numbers outside the range are ignored. */
 export class NumberSet {
   readonly #first: number;
   readonly #bits: Uint8Array;
 
-  /** For the numbers from `first` to `last`, at most `numbersMax`. */
+  /** The range is `first` to `last` inclusive, at most `numbersMax` numbers. */
   constructor(first: number, last: number) {
     this.#first = first;
     this.#bits = new Uint8Array(((last - first) >> 3) + 1);

@@ -1,51 +1,52 @@
-/** How often the process is looked at while something is under way, in milliseconds. */
-const beatMs = 500;
+/** How often to check for a pause while anything is in flight, in milliseconds. */
+const checkEveryMs = 500;
 
-/** So much later than it should, in milliseconds, a look comes after a pause. */
+/** A check that comes this much later than scheduled follows a pause, in milliseconds. */
 const pauseMs = 1_000;
 
 /**
- * Notices when the process stood still: a machine that was suspended, a SIGSTOP, no processor time. Answers that came
- * meanwhile were not read in time, which is nobody's fault but ours. Looks only while it is asked to.
+ * Detects that the process was paused: a suspended machine, a SIGSTOP, no processor time. Responses that arrived
+ * during a pause were not read in time, which is not the receiver's fault. Checks only while an attempt is in flight.
  */
 export class Pauses {
-  #underWay = 0;
+  #inFlight = 0;
   #timer: Timer | undefined;
-  #lookedAt = 0;
-  /** The clock shows a pause in which the timers stood still too. */
-  #lookedAtByClock = 0;
+  #checkedAt = 0;
+  /** The system clock also shows a pause during which the monotonic clock was suspended. */
+  #checkedAtByClock = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
 
-  /** Looks out for pauses until `end`. Returns the time, to ask about it. */
+  /** Watches for pauses until `end`. Returns the `performance.now()` to pass to `since`. */
   begin(): number {
-    this.#underWay++;
+    this.#inFlight++;
     const now = performance.now();
     if (this.#timer === undefined) {
-      this.#lookedAt = now;
-      this.#lookedAtByClock = Date.now();
-      this.#timer = setInterval(() => this.#look(), beatMs);
+      this.#checkedAt = now;
+      this.#checkedAtByClock = Date.now();
+      this.#timer = setInterval(() => this.#check(), checkEveryMs);
       this.#timer.unref();
     }
     return now;
   }
 
+  /** Ends one `begin`; the timer stops when all have ended. */
   end(): void {
-    this.#underWay--;
+    this.#inFlight--;
   }
 
-  /** Whether the process stood still for a second or more since then. */
+  /** Whether the process was paused for a second or more since `beganAt`. */
   since(beganAt: number): boolean {
-    this.#look();
+    this.#check();
     return this.#endedAt > beganAt;
   }
 
-  #look(): void {
+  #check(): void {
     const [now, clock] = [performance.now(), Date.now()];
-    const passedMs = Math.max(now - this.#lookedAt, clock - this.#lookedAtByClock);
-    if (passedMs > beatMs + pauseMs) this.#endedAt = now;
-    this.#lookedAt = now;
-    this.#lookedAtByClock = clock;
-    if (this.#underWay > 0) return;
+    const passedMs = Math.max(now - this.#checkedAt, clock - this.#checkedAtByClock);
+    if (passedMs > checkEveryMs + pauseMs) this.#endedAt = now;
+    this.#checkedAt = now;
+    this.#checkedAtByClock = clock;
+    if (this.#inFlight > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }

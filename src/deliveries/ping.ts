@@ -6,20 +6,21 @@ import { timestamp } from "../timestamp.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { prepare } from "./prepare.ts";
 
-/** How the receiver answered a ping. */
+/** The result of a ping. */
 export type Pong = {
   succeeded: boolean;
   response_status: number | null;
   error: string | null;
-  /** The first KiB of the answer's body at most. */
+  /** The first KiB of the response body; null when there was no response. */
   response: string | null;
   duration_ms: number;
 };
 
 /**
- * Sends one signed test request of type `ping` to the subscription, whatever its status. Nothing is logged and the
- * streak stays as it is.
- * @throws DomainError `not_found`; `key_missing` when it cannot be signed.
+ * Sends one signed test request of type `ping`, also to a disabled subscription, and returns the outcome. It is not
+ * logged and does not change the failure streak. A failed ping is a result, not an error.
+ * @throws DomainError `not_found` when the team has no such subscription; `key_missing` when its secret cannot be
+ *   decrypted to sign the request.
  */
 export async function ping(
   { database, vault, outgoing }: { database: Database; vault: Vault; outgoing: Outgoing },
@@ -34,8 +35,8 @@ export async function ping(
     created_at: timestamp(now),
     data: { webhook_id: row.id },
   };
-  const notice = { id: envelope.id, type: envelope.type, envelope: JSON.stringify(envelope) };
-  const outcome = await attempt(outgoing, row.url, prepare(notice, signingSecrets(vault, row, now), now));
+  const message = { id: envelope.id, type: envelope.type, envelope: JSON.stringify(envelope) };
+  const outcome = await attempt(outgoing, row.url, prepare(message, signingSecrets(vault, row, now), now));
   return {
     succeeded: outcome.kind === "succeeded",
     response_status: outcome.status,

@@ -1,9 +1,9 @@
 import { deliverySignature, standardSignature } from "./signature.ts";
 
-/** What a subscription is told: an event of the queue or of the log, or a ping. */
+/** What is sent to a subscription: a queued event, an event of the delivery log, or a ping. */
 export type WebhookMessage = { id: string; type: string; envelope: string };
 
-/** A request that is ready to be sent. */
+/** A request that is ready to send. */
 export type PreparedRequest = { headers: Record<string, string>; body: Uint8Array };
 
 const userAgent = "Parley-Webhooks/1";
@@ -11,26 +11,26 @@ const userAgent = "Parley-Webhooks/1";
 const encoder = new TextEncoder();
 
 /**
- * The headers and the body of one attempt (specification part 6), signed in its way and in that of Standard Webhooks.
- * The signatures are made for this moment, so that a late retry is as fresh as a first attempt; `secrets` holds the
- * current one first.
+ * Returns the headers and the body of one attempt (specification part 6), signed both as the specification says and as
+ * Standard Webhooks does. Each attempt is signed at its own time, so receivers accept a late retry as they accept the
+ * first attempt. `secrets` lists the current secret first; `now` is milliseconds since 1970.
  */
-export function prepare(notice: WebhookMessage, secrets: string[], now: number): PreparedRequest {
-  const body = encoder.encode(notice.envelope);
+export function prepare(message: WebhookMessage, secrets: string[], now: number): PreparedRequest {
+  const body = encoder.encode(message.envelope);
   const seconds = Math.floor(now / 1000);
   return {
     headers: {
-      ...plainHeaders(notice),
+      ...unsignedHeaders(message),
       "x-service-signature": deliverySignature(secrets, seconds, body),
       "webhook-timestamp": String(seconds),
-      "webhook-signature": standardSignature(secrets, notice.id, seconds, body),
+      "webhook-signature": standardSignature(secrets, message.id, seconds, body),
     },
     body,
   };
 }
 
-/** The headers of an attempt but for those that depend on its moment, which are the signatures and their time. */
-export function plainHeaders({ id, type }: Pick<WebhookMessage, "id" | "type">): Record<string, string> {
+/** Returns the headers that are the same for every attempt: all but the signatures and their timestamps. */
+export function unsignedHeaders({ id, type }: Pick<WebhookMessage, "id" | "type">): Record<string, string> {
   return {
     "content-type": "application/json",
     "user-agent": userAgent,

@@ -9,17 +9,17 @@ import { isWithheld } from "../outbox/creator-visibility.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { deliveryResource } from "./attempts.ts";
 import { prepare } from "./prepare.ts";
-import { logged } from "./settle.ts";
+import { logEntry } from "./settle.ts";
 import { insertAttempt, selectAttempt } from "./store.ts";
 
 /**
- * Sends what an attempt sent once more, now and only once: the same envelope with the same id, signed with the current
- * secret, also to a disabled subscription. The streak of failures stays as it is; the new attempt is logged as a replay
- * and audited (specification part 6, rule 5). Returns the new attempt.
- * @throws DomainError `not_found` for an attempt that is not in the team's log or whose subscription is deleted;
- *   `forbidden` when the subscription's creator may not see the channel where deliveries go by that; `conflict` when its
- *   payload is no longer stored; `key_missing` when it cannot be signed; `busy` when this
- *   machine had nothing left to send it with.
+ * Sends the payload of an earlier attempt again, exactly once: the same envelope with the same id, signed with the
+ * current secret, also to a disabled subscription. The failure streak does not change; the new attempt is logged as a
+ * replay and audited (specification part 6, rule 5). Returns the new attempt, whether it succeeded or not.
+ * @throws DomainError `not_found` when the team's delivery log has no such attempt or its subscription was deleted;
+ *   `conflict` when the payload is no longer stored; `forbidden` when, with `WEBHOOKS_VISIBILITY=creator`, the
+ *   subscription's creator cannot see the channel now; `key_missing` when the request cannot be signed; `busy` when the
+ *   server had no descriptor, port or memory left, or was paused meanwhile: then nothing is logged.
  */
 export async function replay(
   { database, vault, outgoing }: { database: Database; vault: Vault; outgoing: Outgoing },
@@ -37,29 +37,26 @@ export async function replay(
   if (!event) {
     throw new DomainError(
       "conflict",
-      "The payload of this delivery is no longer stored, so it cannot be sent again.",
+      "The payload of this delivery is no longer stored, so it cannot be replayed.",
     );
   }
 
   if (isWithheld(database.read, subscription.id, event.envelope)) {
     throw new DomainError(
       "forbidden",
-      `${subscription.name} is not sent this: whoever created it may not see the channel now (WEBHOOKS_VISIBILITY=creator).`,
+      `${subscription.name} does not receive this event: its creator cannot see the channel now (WEBHOOKS_VISIBILITY=creator).`,
     );
   }
 
   const secrets = signingSecrets(vault, subscription, Date.now());
-  const notice = { id: eventId, type: event.type, envelope: event.envelope };
-  const outcome = await attempt(outgoing, subscription.url, prepare(notice, secrets, Date.now()));
+  const message = { id: eventId, type: event.type, envelope: event.envelope };
+  const outcome = await attempt(outgoing, subscription.url, prepare(message, secrets, Date.now()));
   if (outcome.kind === "own_fault") {
-    throw new DomainError(
-      "busy",
-      `The delivery was not sent again: ${outcome.error}. Try again in a moment.`,
-    );
+    throw new DomainError("busy", `The delivery was not replayed: ${outcome.error}. Try again in a moment.`);
   }
 
   const sent = { eventSeq, eventId, eventType: event.type, subscriptionId: subscription.id };
-  const row = { id: Bun.randomUUIDv7(), ...logged(sent, outcome, Date.now()), isReplay: true };
+  const row = { id: Bun.randomUUIDv7(), ...logEntry(sent, outcome, Date.now()), isReplay: true };
   await database.write(async (tx) => {
     insertAttempt(tx, row);
     await record(tx, {

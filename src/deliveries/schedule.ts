@@ -1,31 +1,31 @@
-/** A receiver may ask for more patience than the schedule has, up to an hour. */
+/** The longest `Retry-After` that is honoured: an hour (decisions section 6). */
 const longestRetryAfterMs = 3_600_000;
 
-/** With many attempts allowed, powers of six pass any number that is still a time; nothing is put off for longer than this. */
+/** The longest backoff: with many attempts allowed, powers of six would exceed any valid date. */
 const longestBackoffMs = 30 * 86_400_000;
 
-/** A failed attempt, and what its answer said about when to come back. */
+/** A failed attempt, with what its response said about when to retry. */
 export type FailedAttempt = {
   /** Counted from 1. */
   attempt: number;
   /** `WEBHOOKS_MAX_ATTEMPTS`. */
   maxAttempts: number;
-  /** The receiver's status, or null when there was no answer. */
+  /** The receiver's status; null when there was no response. */
   status: number | null;
-  /** The receiver's `Retry-After` as it stood in the answer. */
+  /** The receiver's `Retry-After`, unparsed. */
   retryAfter: string | null;
   /** When the attempt ended, in milliseconds since 1970. */
   now: number;
-  /** `WEBHOOKS_BACKOFF_BASE`: the wait after the first attempt. */
+  /** `WEBHOOKS_BACKOFF_BASE` in milliseconds: the wait after the first attempt. */
   baseMs: number;
-  /** From 0 up to but not including 1. */
+  /** In [0, 1); `Math.random` unless a test replaces it. */
   random?: () => number;
 };
 
 /**
- * When a failed attempt is followed by the next, in milliseconds since 1970, or undefined when it was the last.
- * The wait is base × 6^(attempt − 1) give or take 10 %, so that receivers which failed together are not called back
- * together. A longer `Retry-After` on 429 or 503 counts instead, up to an hour; one that cannot be read counts as none.
+ * Returns when to retry a failed attempt, in milliseconds since 1970; undefined after the last attempt. The wait is
+ * base × 6^(attempt − 1) ± 10 %: the jitter keeps deliveries that failed together from being retried together. A longer
+ * `Retry-After` on 429 or 503 takes precedence, up to an hour; a malformed one is ignored. Decisions section 6.
  */
 export function nextAttemptAt(failed: FailedAttempt): number | undefined {
   const { attempt, maxAttempts, status, retryAfter, now, baseMs, random = Math.random } = failed;
@@ -37,10 +37,10 @@ export function nextAttemptAt(failed: FailedAttempt): number | undefined {
   return Math.round(now + Math.max(backoffMs, Math.min(askedMs, longestRetryAfterMs)));
 }
 
-/** `Retry-After` in milliseconds from now: seconds or a date (RFC 9110 section 10.2.3), 0 for anything else. */
+/** `Retry-After`, seconds or a date (RFC 9110 section 10.2.3), in milliseconds from now; 0 for anything else. */
 function retryAfterMs(text: string, now: number): number {
   if (/^[0-9]+$/.test(text)) return Number(text) * 1000;
-  // Date.parse reads nearly everything, "-1" included, so the one form of a date that senders may use is required.
+  // Date.parse accepts nearly anything, even "-1", so this requires the one date format that senders may generate.
   if (!/^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/.test(text)) return 0;
   const at = Date.parse(text);
   return Number.isNaN(at) ? 0 : Math.max(0, at - now);

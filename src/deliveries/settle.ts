@@ -6,34 +6,39 @@ import type { Outcome } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
 import { type AttemptRow, insertAttempt } from "./store.ts";
 
+/** When to retry, and when to give up. */
 export type RetryRules = {
+  /** Per event (`WEBHOOKS_MAX_ATTEMPTS`). */
   maxAttempts: number;
-  /** Before the second attempt, in milliseconds. */
+  /** The wait before the second attempt, in milliseconds (`WEBHOOKS_BACKOFF_BASE`). */
   backoffBaseMs: number;
-  /** So many failed attempts in a row disable the subscription. */
+  /** This many failed attempts in a row disable the subscription (`WEBHOOKS_DISABLE_AFTER`). */
   disableAfter: number;
 };
 
-/** What the attempt led to: `failures` is the subscription's streak after it. */
+/** The consequences of an attempt; `failures` is the length of the subscription's failure streak after it. */
 export type Settled = {
   attemptId: string;
+  /** By the system clock, in milliseconds since 1970; undefined when there is no retry. */
   nextAttemptAt: number | undefined;
   isDisabled: boolean;
   failures: number;
 };
 
-/** When an attempt ended, in milliseconds since 1970, and how it counts. */
+/** When an attempt ended and how it counts. */
 export type Ending = {
+  /** By the system clock, in milliseconds since 1970. */
   now: number;
-  /** How far the clock that jobs are due by is ahead, in milliseconds. */
+  /** The lead of `QueueClock`, by which jobs are due, over the system clock, in milliseconds. */
   aheadMs: number;
   /** Whether a failure lengthens the streak. */
   isCounted: boolean;
 };
 
 /**
- * Writes down how an attempt at a job ended, all in one write: the log, the subscription's streak, and what becomes of
- * the job. A job that somebody dropped meanwhile stays dropped (specification part 6, rules 1 and 2).
+ * Records how an attempt at a job ended, in the caller's transaction: the delivery log, the subscription's failure streak,
+ * and the job, which is deleted or scheduled again (specification part 6, rules 1 and 2). A job that was deleted meanwhile
+ * stays deleted. Returns a promise only after a failure: successes settle without one, which costs less.
  */
 export function settle(
   tx: Transaction,
@@ -43,7 +48,7 @@ export function settle(
   ending: Ending = { now: Date.now(), aheadMs: 0, isCounted: true },
 ): Settled | Promise<Settled> {
   const attemptId = Bun.randomUUIDv7();
-  insertAttempt(tx, { id: attemptId, ...logged(job, outcome, ending.now), isReplay: false });
+  insertAttempt(tx, { id: attemptId, ...logEntry(job, outcome, ending.now), isReplay: false });
   if (outcome.kind !== "succeeded") return settleFailure(tx, job, outcome, rules, { ...ending, attemptId });
 
   updateOnSuccess(tx, job.subscriptionId, ending.now);
@@ -89,8 +94,8 @@ async function settleFailure(
   };
 }
 
-/** The row of the delivery log, but for its id and whether it is a replay. */
-export function logged(
+/** Returns the row of the delivery log, without its id and `isReplay`. `now` is milliseconds since 1970. */
+export function logEntry(
   {
     eventSeq,
     eventId,

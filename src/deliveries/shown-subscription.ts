@@ -4,12 +4,12 @@ import type { WebhookDelivery, WebhookSubscription } from "../subscriptions/sche
 import { getSubscription } from "../subscriptions/subscriptions.ts";
 import { listLatestAttempts } from "./attempts.ts";
 
-/** How many of the latest attempts a subscription is shown with (specification part 8). */
+/** How many of the latest attempts are shown with a subscription (specification part 8). */
 const attemptsShown = 20;
 
 /**
- * The subscription with its 20 latest attempts, newest first.
- * @throws DomainError `not_found`.
+ * Returns the subscription with its 20 latest attempts, newest first.
+ * @throws DomainError `not_found` when the team has no such subscription.
  */
 export async function showSubscription(
   db: Connection,

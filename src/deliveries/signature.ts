@@ -1,20 +1,20 @@
 import { timingSafeEqual } from "node:crypto";
 
-/** How far the time of a signature may lie from the receiver's clock: what the specification suggests in part 6. */
+/** How far a signature's timestamp may be from the receiver's clock, as specification part 6 suggests. */
 const toleranceSeconds = 300;
 
-/** The digest covers the number as text: `+1` and `01` would be other texts for one time. */
+/** The digest covers the timestamp's text, in which `+1` or `01` would be different spellings of the same time. */
 const canonicalSeconds = /^(?:0|[1-9][0-9]{0,14})$/;
 
-/** Why a delivery is not believed. `stale` is a right signature whose time lies too far away in either direction. */
+/** Whether a delivery is authentic. `stale` means a correct signature whose timestamp is too far in the past or future. */
 export type SignatureVerdict =
   | { ok: true; timestampSeconds: number }
   | { ok: false; reason: "missing" | "malformed" | "mismatch" | "stale" };
 
 /**
- * The value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>`, with one `v1` for each secret in the order given.
- * While a rotation overlaps there are two secrets, the new one first, so that a receiver that reads only the first
- * digest goes with the new one. The key of the HMAC is the UTF-8 of the whole `whsec_…` text. Specification part 6.
+ * Returns the value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>`, with one `v1` for each secret in the given
+ * order. During the overlap of a rotation there are two secrets, the new one first, so that receivers that read only the
+ * first digest use the new one. The HMAC key is the UTF-8 of the whole `whsec_…` text. Specification part 6.
  */
 export function deliverySignature(
   secrets: readonly string[],
@@ -26,10 +26,10 @@ export function deliverySignature(
 }
 
 /**
- * The value of `webhook-signature`, as Standard Webhooks describes it: `v1,<base64>` over `<id>.<unix seconds>.<body>`
- * for each secret in the order given, with spaces between. The key is what the text after `whsec_` says in base64.
- * A secret of earlier versions has 46 characters there, which leaves 4 bits over: they are dropped, as the libraries for
- * JavaScript and Python do. The one for Go refuses such a secret, whatever we sign.
+ * Returns the value of `webhook-signature` as Standard Webhooks defines it: `v1,<base64>` over
+ * `<id>.<unix seconds>.<body>` for each secret in the given order, separated by spaces. The key is the text after `whsec_`,
+ * decoded from base64. Secrets of earlier versions have 46 characters there, with 4 bits left over; these are dropped, as
+ * the JavaScript and Python libraries do. The Go library rejects such a secret, whatever is signed.
  */
 export function standardSignature(
   secrets: readonly string[],
@@ -53,8 +53,8 @@ function standardHash(
 }
 
 /**
- * Judges a delivery the way a receiver should: over the bytes as they came, in constant time, and against a clock.
- * One digest that fits is enough, and fields other than `t` and `v1` are passed over, so that the scheme can grow.
+ * Verifies `X-Service-Signature` the way a receiver should: over the raw body, in constant time, and against a clock. One
+ * matching digest is enough, and fields other than `t` and `v1` are ignored, so that the scheme can be extended.
  */
 export function verifyDeliverySignature(
   header: string | null,
@@ -70,7 +70,7 @@ export function verifyDeliverySignature(
   return judge(signed.digests, digest(secret, timestampSeconds, rawBody), timestampSeconds, nowSeconds);
 }
 
-/** Judges a delivery by the headers of Standard Webhooks, as `verifyDeliverySignature` does by ours. */
+/** Verifies the headers of Standard Webhooks, by the same rules as `verifyDeliverySignature`. */
 export function verifyStandardSignature(
   headers: Headers,
   rawBody: Uint8Array | string,
@@ -96,7 +96,7 @@ export function verifyStandardSignature(
   );
 }
 
-/** The time is looked at last: only once a digest fits is it known that the sender wrote it. */
+/** Checks the timestamp last: only a matching digest proves that the sender wrote it. */
 function judge(
   digests: readonly Buffer[],
   expected: Buffer,
@@ -120,7 +120,7 @@ function parse(header: string): { timestampSeconds: number; digests: Buffer[] } 
     if (name === undefined) return undefined;
     if (name === "t") times.push(value);
     if (name === "v1") {
-      // Buffer.from stops at the first character that is no hex digit and says nothing.
+      // Buffer.from silently stops at the first character that is not a hex digit.
       if (!/^[0-9a-f]{64}$/.test(value)) return undefined;
       digests.push(Buffer.from(value, "hex"));
     }

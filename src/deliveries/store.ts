@@ -23,7 +23,7 @@ const latestStatement = prepared((db) =>
     .prepare(),
 );
 
-/** The subscription's latest attempts, newest first. */
+/** Returns the subscription's latest attempts, newest first. */
 export async function selectLatestAttempts(
   db: Connection,
   subscriptionId: string,
@@ -32,7 +32,7 @@ export async function selectLatestAttempts(
   return await latestStatement(db).execute({ subscriptionId, limit });
 }
 
-/** The team's attempts after the given place in the log, newest first, for one subscription or all that live. */
+/** Returns the team's attempts, newest first; `after` is a `seq` of the delivery log. */
 export async function selectAttempts(
   db: Connection,
   teamId: string,
@@ -60,7 +60,7 @@ export async function selectAttempts(
   return rows.map(({ attempt }) => attempt);
 }
 
-/** The attempt and its subscription, where that belongs to the team. */
+/** Returns the attempt with its subscription; undefined when the team has no such attempt. */
 export async function selectAttempt(db: Connection, teamId: string, id: string) {
   const [row] = await db
     .select({ attempt: attempts, subscription: subscriptions })
@@ -72,12 +72,12 @@ export async function selectAttempt(db: Connection, teamId: string, id: string) 
 
 const newestTimeStatement = query<{ at: number | null }, []>("SELECT max(created_at) AS at FROM attempts");
 
-/** The latest time that an attempt was logged with, in milliseconds since 1970; 0 where there is none. */
+/** Returns the latest time of any logged attempt, in milliseconds since 1970; 0 if there is none. */
 export function selectNewestAttemptTime(db: Connection): number {
   return newestTimeStatement(db).get()?.at ?? 0;
 }
 
-/** Deletes at most `limit` attempts from before the time; how many it did. */
+/** Deletes at most `limit` attempts made before the time, in milliseconds since 1970. Returns how many. */
 export async function deleteAttemptsBefore(tx: Transaction, before: number, limit: number): Promise<number> {
   const doomed = tx
     .select({ seq: attempts.seq })
@@ -91,7 +91,7 @@ export async function deleteAttemptsBefore(tx: Transaction, before: number, limi
   return gone.length;
 }
 
-/** Which of the events an attempt in the log still tells of. */
+/** Returns those of the events that a logged attempt still refers to. */
 export async function selectLoggedEvents(db: Connection, eventSeqs: number[]): Promise<Array<number | null>> {
   const rows = await db
     .selectDistinct({ eventSeq: attempts.eventSeq })

@@ -3,12 +3,13 @@ import { deleteJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
 import { selectDestination } from "../subscriptions/store.ts";
 
-/** So many jobs are looked at in one write, so that other writes wait a few milliseconds at most. */
+/** How many jobs one write checks, so that other writes wait for a few milliseconds at most. */
 const jobsPerWrite = 200;
 
 /**
- * Drops what is due for the subscription and what its creator may not see now: no attempt is logged, and the streak stays
- * as it is. Looks at the next 200 jobs and returns how many it dropped; none while the subscription is disabled.
+ * Deletes the subscription's due jobs whose events its creator may not see now (`WEBHOOKS_VISIBILITY=creator`). No attempt
+ * is logged, and the failure streak does not change. Checks the next 200 jobs and returns how many it deleted; 0 while the
+ * subscription is disabled. `now` is the time of `QueueClock`.
  */
 export async function withhold(tx: Transaction, subscriptionId: string, now: number): Promise<number> {
   if (selectDestination(tx, subscriptionId) === null) return 0;
