@@ -1,17 +1,20 @@
+import { usualConcurrency } from "../outbound/concurrency.ts";
 import type { Speed } from "./track-record.ts";
 
 /** How many attempts may be in flight at once, by the speed of their receivers. */
 export type Places = Record<Speed, number>;
 
-/** The most requests that one team may have in flight to receivers that respond quickly, if nothing else limits them. */
-const quick = 240;
+/**
+ * The most requests that one team may have in flight to receivers that respond quickly, if nothing else limits them.
+ */
+const quick = 2 * usualConcurrency;
 /** The same for receivers that have not been tried lately. */
 const fresh = 256;
 /** The same for receivers that were slow last time: an endpoint that hangs holds its place for `WEBHOOKS_TIMEOUT`. */
 const slow = 1_024;
 
 /** How many of the quick places a team's subscriptions share once each has one request in flight. */
-export const quickShared = quick / 2;
+export const quickShared = usualConcurrency;
 
 /** The most requests in flight to one host. */
 export const hostMost = 60;

@@ -2,48 +2,53 @@ import { constants } from "node:crypto";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { descriptorShares } from "../system/descriptors.ts";
 import { hostNameOf } from "./address-guard.ts";
+import { usualConcurrency } from "./concurrency.ts";
 
-/** Shorter than receivers keep an idle connection, five seconds for many, so that few close while a request is sent. */
-const restMaxMs = 4_000;
+/**
+ * How long a connection stays idle, in milliseconds. Many receivers close idle connections after five seconds, so with
+ * a shorter time few are closed just as a request is sent.
+ */
+const idleMaxMs = 4_000;
 
-/** However busy a connection is, after this a new one is opened and the certificate checked anew. */
+/** The lifetime of a connection, in milliseconds: after it the certificate is checked again, however busy it is. */
 const ageMaxMs = 60_000;
 
-/** How many rest at once, over all destinations, where there are descriptors for them. */
-const restingMost = 120;
+/** The most idle connections over all destinations, if there are descriptors for them. */
+const idleMax = usualConcurrency;
 
-/** So many resting connections Bun keeps for each set of TLS options; the next one closes the oldest of them. */
+/** How many idle connections Bun keeps for each set of TLS options; one more closes the oldest. */
 const poolSize = 64;
 
-/** Further sets of options, to have a pool each. They differ in what they forbid, and Bun offers none of it anyway. */
+/** Distinct sets of TLS options, to get a pool each. They only forbid versions that Bun does not offer anyway. */
 const { SSL_OP_NO_TLSv1: noTls10, SSL_OP_NO_TLSv1_1: noTls11 } = constants;
 const pools = [0, noTls10, noTls11, noTls10 | noTls11];
 
-/** Deliveries that differ in any of these never share a connection. */
+/** Where a delivery goes. Deliveries that differ in any of these never share a connection. */
 export type Destination = {
   /**
-   * All of it and not its host alone. A receiver can send its next answer ahead of the question, and nobody else's
-   * delivery must be there to take it: behind one host, each path may be somebody else's.
+   * The whole URL, not only its host: each path of a host may belong to another owner, and a receiver can send a
+   * response before the next request, which another owner's delivery must not receive.
    */
   url: URL;
-  /** The one that the address guard let through for this very attempt. */
+  /** The address that the address guard has vetted for this attempt. */
   address: string;
-  /** Certificates of an authority to trust instead of the usual ones, in PEM. */
+  /** Certificate authorities to trust instead of the usual ones, in PEM. */
   ca?: string | undefined;
 };
 
 /**
- * An encrypted connection for one request at a time. Bun does not say which connection it takes for a request, so each
- * has a session to itself, and sessions share none. Bun has the certificate checked once for each handshake: so the
- * checks tell whether a request had a new connection.
+ * An encrypted connection for one request at a time. Bun does not tell which connection it uses for a request, so each
+ * connection has its own session; sessions share none. Bun checks the certificate once per handshake, so counting the
+ * checks tells whether a request used a new connection.
  */
 export class Connection {
   readonly id: string;
-  /** Connections that are alike in it have their pools in common. */
+  /** Connections with the same identity use the same pools of Bun. */
   readonly identity: string;
-  /** One of `pools`. */
+  /** The TLS options that select the pool, one of `pools`. */
   readonly pool: number;
-  restsSince = 0;
+  /** When it became idle, in milliseconds since 1970. */
+  idleSince = 0;
   readonly #session: Bun.FetchSession;
   #handshakes = 0;
   #handshakesBefore = 0;
@@ -55,26 +60,27 @@ export class Connection {
     this.pool = pool;
     this.#session = new Bun.FetchSession({
       tls: this.#tlsOptions(destination),
-      keepAlive: { idleTimeout: restMaxMs / 1000, maxIdleSockets: 1 },
+      keepAlive: { idleTimeout: idleMaxMs / 1000, maxIdleSockets: 1 },
     });
   }
 
-  /** `fetch` over this connection. It is opened for the first request, and anew where Bun has seen it close since. */
+  /** `fetch` over this connection, which is opened by the first request, and again if Bun has seen it close since. */
   async fetch(url: string, request: BunFetchRequestInit): Promise<Response> {
     this.#handshakesBefore = this.#handshakes;
     return await this.#session.fetch(url, request);
   }
 
-  /** Whether the latest request was sent, if at all, over a connection that an earlier one had opened. */
+  /** Whether the latest request used, if any, a connection that an earlier request had opened. */
   get wasReused(): boolean {
     return this.#handshakesBefore > 0 && this.#handshakes === this.#handshakesBefore;
   }
 
-  /** Whether it may be used again: it has not rested or lasted too long, and the certificate is still valid. */
-  isGood(now: number): boolean {
-    return now - this.restsSince < restMaxMs && now < this.#goodUntil;
+  /** Whether it may be reused: it is not idle or open for too long, and its certificate has not expired. */
+  isReusable(now: number): boolean {
+    return now - this.idleSince < idleMaxMs && now < this.#goodUntil;
   }
 
+  /** Closes the socket, if it is open. */
   close(): void {
     this.#session.close();
   }
@@ -82,10 +88,10 @@ export class Connection {
   #tlsOptions({ url, ca }: Destination): BunFetchRequestInitTLS {
     const name = hostNameOf(url);
     return {
-      // Asked for in the handshake and looked for in the certificate. Without it Bun takes the host of the URL, which
-      // is right only when the subscription names an address.
+      // For SNI and for the check of the certificate. Without it Bun uses the host of the URL it connects to, which is
+      // right only if the subscription names an address.
       ...(name !== undefined && { serverName: name }),
-      // Said even though it is the default: NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes the default.
+      // Explicit although it is the default: NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes the default.
       rejectUnauthorized: true,
       checkServerIdentity: (asked, certificate) => {
         this.#handshakes++;
@@ -98,49 +104,49 @@ export class Connection {
   }
 }
 
-/** All encrypted connections: those with a request under way, and those that rest between two deliveries. */
+/** All encrypted connections: those with a request in flight, and those that are idle between two deliveries. */
 export class KeptConnections {
   readonly #open = new Set<Connection>();
-  /** In the order in which they came to rest. */
-  readonly #resting: Connection[] = [];
-  #restingMax: number | undefined;
+  /** In the order in which they became idle. */
+  readonly #idle: Connection[] = [];
+  #idleMax: number | undefined;
 
-  /** Takes out the one to this destination that was used last, if there is one that is still good. */
+  /** Removes and returns the most recently used idle connection to this destination; undefined if none is reusable. */
   take(destination: Destination): Connection | undefined {
     const now = Date.now();
     const id = idOf(destination);
     while (true) {
-      const place = this.#resting.findLastIndex((connection) => connection.id === id);
-      const [connection] = place === -1 ? [] : this.#resting.splice(place, 1);
-      if (connection === undefined || connection.isGood(now)) return connection;
+      const index = this.#idle.findLastIndex((connection) => connection.id === id);
+      const [connection] = index === -1 ? [] : this.#idle.splice(index, 1);
+      if (connection === undefined || connection.isReusable(now)) return connection;
       this.close(connection);
     }
   }
 
-  /** A new one, to be closed or kept in the end. */
+  /** Returns a new connection, which the caller must pass to `keep` or `close` in the end. */
   open(destination: Destination): Connection {
     const identity = identityOf(destination);
-    const alike = [...this.#open].filter((connection) => connection.identity === identity);
+    const similar = [...this.#open].filter((connection) => connection.identity === identity);
     const hasRoom = (pool: number) =>
-      alike.filter((connection) => connection.pool === pool).length < poolSize;
+      similar.filter((connection) => connection.pool === pool).length < poolSize;
     const connection = new Connection(destination, pools.find(hasRoom) ?? 0);
     this.#open.add(connection);
     return connection;
   }
 
-  /** Keeps one whose latest answer was read to its end. */
+  /** Keeps a connection for reuse. Its latest response must have been read to the end. */
   keep(connection: Connection): void {
-    connection.restsSince = Date.now();
-    this.#resting.push(connection);
-    const [oldest] = this.#resting;
-    this.#restingMax ??= Math.min(restingMost, descriptorShares().deliveries);
-    if (oldest && (this.#resting.length > this.#restingMax || !oldest.isGood(connection.restsSince))) {
-      this.#resting.shift();
+    connection.idleSince = Date.now();
+    this.#idle.push(connection);
+    const [oldest] = this.#idle;
+    this.#idleMax ??= Math.min(idleMax, descriptorShares().deliveries);
+    if (oldest && (this.#idle.length > this.#idleMax || !oldest.isReusable(connection.idleSince))) {
+      this.#idle.shift();
       this.close(oldest);
     }
   }
 
-  /** Closes one that was taken or opened. */
+  /** Closes a connection that `take` or `open` returned. */
   close(connection: Connection): void {
     this.#open.delete(connection);
     connection.close();
@@ -155,7 +161,7 @@ function identityOf({ url, ca }: Destination): string {
   return `${hostNameOf(url)} ${ca}`;
 }
 
-/** The usual check, kept from falling back to the common name, which RFC 9525 forbids and public authorities gave up. */
+/** The standard check without its fallback to the common name, which RFC 9525 forbids and public CAs abandoned. */
 function checkIdentity(name: string, certificate: PeerCertificate): Error | undefined {
   return checkServerIdentity(name, { ...certificate, subject: { ...certificate.subject, CN: "" } });
 }
