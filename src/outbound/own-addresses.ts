@@ -1,13 +1,15 @@
 import { networkInterfaces } from "node:os";
 
-/** How long what was read holds, in milliseconds. Asking the system takes ten times as long as the rest of the guard. */
-const holdsMs = 1_000;
+/**
+ * How long the addresses are cached, in milliseconds. Reading them takes ten times as long as the rest of the guard.
+ */
+const cachedForMs = 1_000;
 
 /**
- * Returns what tells the addresses of this machine. They are read once a second at most, so one that the machine gets
- * is known a second later at the latest. `read` and `now`, in milliseconds, are for tests to put in their place.
+ * Returns a function that returns this machine's addresses. It reads them at most once a second, so a new address is
+ * known within a second. Tests replace `read` and `now`, which is in milliseconds.
  */
-export function ownAddressesOfLate(
+export function cachedOwnAddresses(
   read: () => readonly string[] = interfaceAddresses,
   now: () => number = () => performance.now(),
 ): () => readonly string[] {
@@ -15,7 +17,7 @@ export function ownAddressesOfLate(
   let readAt = Number.NEGATIVE_INFINITY;
   return () => {
     const at = now();
-    if (at - readAt >= holdsMs) {
+    if (at - readAt >= cachedForMs) {
       addresses = read();
       readAt = at;
     }

@@ -3,27 +3,27 @@ import { statSync, readFileSync } from "node:fs";
 import { setServers } from "node:dns";
 
 /**
- * Looks names up in the hosts file and the DNS. The system's own look-up does so on a handful of threads, where a few
- * names whose servers hang would keep every other delivery waiting; this one (c-ares) waits for any number at once.
+ * Resolves names by the hosts file and the DNS. The system's resolver (getaddrinfo) runs on a few threads, so a few
+ * names whose servers hang would delay every other delivery; c-ares waits for any number of names at once.
  */
 export class Resolver {
   readonly #configuration: string;
   #changedAt: number;
 
-  /** `configuration` is a file as resolv.conf(5) describes it. */
+  /** `configuration` is the path of a file in the format of resolv.conf(5). */
   constructor(configuration = "/etc/resolv.conf") {
     this.#configuration = configuration;
     this.#changedAt = this.#lastChange();
   }
 
-  /** Every address of the name, of both families. Rejects when there is none, with the code `DNS_ENOTFOUND`. */
+  /** Returns all IPv4 and IPv6 addresses of the name. Rejects with the code `DNS_ENOTFOUND` when there is none. */
   async resolve(host: string): Promise<string[]> {
     this.#followNameServers();
     const answers = await dns.lookup(host, { backend: "c-ares" });
     return answers.map(({ address }) => address);
   }
 
-  // What c-ares has read at the start it keeps, while the machine may move to another network.
+  // c-ares reads its configuration only once, but the machine may move to another network.
   #followNameServers(): void {
     const changedAt = this.#lastChange();
     if (changedAt === this.#changedAt) return;

@@ -2,7 +2,7 @@ import { isIPv6 } from "node:net";
 import { errorCode } from "../system/error-code.ts";
 import { type Connection, type Destination, KeptConnections } from "./connections.ts";
 
-/** What is read of an answer's body at most, and what is kept of it. Decisions section 6. */
+/** How much of a response body is read, and how much of that is kept. Decisions section 6. */
 const maxBodyBytes = 64 * 1024;
 const excerptBytes = 1024;
 
@@ -10,62 +10,62 @@ const excerptBytes = 1024;
 export type OutgoingPost = {
   /** As the address guard returned it, never parsed again. */
   url: URL;
-  /** The addresses that the guard let through for this very attempt. */
+  /** The addresses that the guard has vetted for this attempt. */
   addresses: readonly string[];
   body: Uint8Array | string;
   headers: Record<string, string>;
-  /** `WEBHOOKS_TIMEOUT`: from the first connect to the last header. */
+  /** What is left of `WEBHOOKS_TIMEOUT`: from the first connect to the last header. */
   timeoutMs: number;
-  /** Certificates of an authority to trust instead of the usual ones, in PEM. */
+  /** Certificate authorities to trust instead of the usual ones, in PEM. */
   ca?: string | undefined;
 };
 
 /**
- * What became of it. Any status is an answer, a redirect too. `error` is one of a few fixed texts that hold neither an
- * address nor anything the receiver wrote.
+ * The outcome. Any status counts as answered, redirects included. `error` is one of a few fixed texts, which contain
+ * neither an address nor anything that the receiver wrote.
  */
 export type SendOutcome =
   | { kind: "answered"; status: number; retryAfter: string | null; excerpt: Uint8Array }
   | { kind: "timed_out" }
   | { kind: "unreachable"; error: string }
-  /** The system had nothing left to connect with: the receiver has nothing to do with it. */
+  /** The system had no descriptor, port or memory left to connect with, which is not the receiver's fault. */
   | { kind: "own_fault"; error: string };
 
 const connections = new KeptConnections();
 
 /**
- * Sends the body to one of the vetted addresses and to no other, whatever name, proxy or redirect says otherwise. The
- * next address is tried only when no connection came about, all within one timeout, so a receiver sees one POST; over
- * https at most two, where the connection was a kept one and broke off under the first.
- * A status that came in time decides, however the body after it goes on. Never throws for the receiver's fault.
- * Bun has only so many requests under way in a process (`requestsAllowed`); what is sent beyond waits while its timeout
- * runs.
- * @throws TypeError for a header that cannot be sent, which is a fault of the caller.
+ * Sends the body to one of the vetted addresses and nowhere else, regardless of DNS, proxies and redirects. It tries
+ * the next address only if no connection was established, all within one timeout, so a receiver gets one POST; over
+ * https at most two, if the first one was sent on a reused connection that broke. A status that arrives in time
+ * decides, whatever happens to the body after it: at most 64 KiB of that are read, and the first 1 KiB is returned.
+ * Never throws because of the receiver. Bun limits the requests in flight in a process (`requestsAllowed`); others wait
+ * while their timeout runs.
+ * @throws TypeError for a header that cannot be sent, which is an error of the caller.
  */
 export async function send(post: OutgoingPost): Promise<SendOutcome> {
   const headers = headersOf(post);
-  const giveUp = new AbortController();
-  let atDeadline = () => giveUp.abort();
-  // One timer for all of it: the timeout that fetch itself offers starts anew with every byte that drips in.
+  const controller = new AbortController();
+  let atDeadline = () => controller.abort();
+  // One timer for everything, because the timeout of fetch itself restarts with every byte that arrives.
   const timer = setTimeout(() => atDeadline(), post.timeoutMs);
   try {
-    const sent = await postToFirst(post, headers, giveUp.signal);
-    if ("error" in sent) return giveUp.signal.aborted ? { kind: "timed_out" } : sent;
-    const { answer, connection } = sent;
-    const reader = answer.body?.getReader();
+    const sent = await postToFirst(post, headers, controller.signal);
+    if ("error" in sent) return controller.signal.aborted ? { kind: "timed_out" } : sent;
+    const { response, connection } = sent;
+    const reader = response.body?.getReader();
     let isCut = false;
-    // From here on the deadline ends the body only. Cancelling closes the socket as aborting does, but is no error.
+    // From here on the deadline only ends the body. Cancelling closes the socket like aborting, but is not an error.
     atDeadline = () => {
       isCut = true;
       void cancel(reader);
     };
-    const { excerpt, isWhole } = await readBody(reader);
-    if (connection && isWhole && !isCut && endsClearly(answer)) connections.keep(connection);
+    const { excerpt, isComplete } = await readBody(reader);
+    if (connection && isComplete && !isCut && hasClearEnd(response)) connections.keep(connection);
     else if (connection) connections.close(connection);
     return {
       kind: "answered",
-      status: answer.status,
-      retryAfter: answer.headers.get("retry-after"),
+      status: response.status,
+      retryAfter: response.headers.get("retry-after"),
       excerpt,
     };
   } finally {
@@ -73,13 +73,13 @@ export async function send(post: OutgoingPost): Promise<SendOutcome> {
   }
 }
 
-/** The answer, whose body is still to come, and over https the connection that it came over. */
-type Sent = { answer: Response; connection?: Connection };
+/** The response, whose body has not been read yet, and for https the connection that it uses. */
+type Sent = { response: Response; connection?: Connection };
 
-/** Why there is no answer, in fixed words. */
+/** Why there is no response, as one of the fixed texts. */
 type Unsent = { kind: "unreachable" | "own_fault"; error: string };
 
-/** The first answer that comes from the addresses in their order, or why there is none. */
+/** Returns the response of the first address that accepts a connection, or why there is none. */
 async function postToFirst(
   post: OutgoingPost,
   headers: Headers,
@@ -89,28 +89,28 @@ async function postToFirst(
   for (const address of post.addresses) {
     try {
       const sent = await postTo(address, post, headers, signal);
-      if (sent.answer.status >= 200) return sent;
-      // Bun passes on any three digits. Interim answers were passed over before, so this is none at all.
+      if (sent.response.status >= 200) return sent;
+      // Bun accepts any three digits. It has skipped interim responses already, so this is not a valid response.
       if (sent.connection) connections.close(sent.connection);
-      await sent.answer.body?.cancel();
-      return { kind: "unreachable", error: malformedAnswer };
+      await sent.response.body?.cancel();
+      return { kind: "unreachable", error: malformedResponse };
     } catch (failure) {
       const code = codeOf(failure);
-      const lack = lackOf(code, address);
-      if (lack !== undefined) return { kind: "own_fault", error: lack };
+      const shortage = shortageOf(code, address);
+      if (shortage !== undefined) return { kind: "own_fault", error: shortage };
       error = connectErrors.get(code) ?? errors.get(code) ?? "connection failed";
-      // After the connection stood, the receiver may have the delivery: another address would be a second one.
+      // Once connected, the receiver may have got the request: another address would get it a second time.
       if (signal.aborted || !connectErrors.has(code)) break;
     }
   }
   return { kind: "unreachable", error };
 }
 
-/** What the system had none of, where that is why there was no connection. */
-function lackOf(code: string, address: string): string | undefined {
-  // To an IPv6 address it says that this machine has none of its own, and then never will.
-  if (code === "EADDRNOTAVAIL") return isIPv6(address) ? undefined : "no local port was left on this server";
-  return lacks.get(code);
+/** Returns which resource the system had run out of, if that is why there was no connection. */
+function shortageOf(code: string, address: string): string | undefined {
+  // For an IPv6 address the code means that this machine has no IPv6 address, which is not a temporary shortage.
+  if (code === "EADDRNOTAVAIL") return isIPv6(address) ? undefined : "the server had no local port left";
+  return shortages.get(code);
 }
 
 async function postTo(
@@ -129,41 +129,41 @@ async function postTo(
     body,
     signal,
     redirect: "manual",
-    // Otherwise HTTP_PROXY and its kin send the delivery to a proxy, which looks up the name for itself.
+    // Otherwise HTTP_PROXY and the like send the request to a proxy, which resolves the name again.
     proxy: false,
-    // The inflater runs ahead of the reader: a few bytes would grow in memory before the limit is seen.
+    // Decompression runs ahead of the reader: a few bytes could expand in memory before the limit applies.
     decompress: false,
   };
   if (url.protocol === "https:") {
     return await postEncrypted({ url, address, ca }, target, { ...request, protocol: "http1.1" });
   }
-  // A new connection costs little here, and Bun pools plain ones by address alone.
-  return { answer: await fetch(target, { ...request, keepalive: false }) };
+  // A new connection is cheap without TLS, and Bun would pool plain ones by address alone.
+  return { response: await fetch(target, { ...request, keepalive: false }) };
 }
 
 /**
- * Sends over a kept connection where there is one. Receivers close those whenever they like, under a request too: so
- * what broke off there is sent once more, over a new connection. What breaks off there is never sent again, so whoever
- * always breaks off gets one POST. Bun does not tell whether an answer had begun: whoever breaks off within its head is
- * sent the event again too, as the next attempt would do.
+ * Sends over a kept connection if there is one. A receiver may close that at any time, also during a request, so a
+ * request that fails this way is sent once more, over a new connection. A request that fails on a new connection is
+ * not, so a receiver that always breaks the connection gets one POST. Bun does not tell whether a response had begun: a
+ * receiver that breaks the connection within the response head also gets the event again, as the next attempt would do.
  */
 async function postEncrypted(
   destination: Destination,
   target: string,
   request: BunFetchRequestInit,
 ): Promise<Sent> {
-  const used = connections.take(destination);
+  const kept = connections.take(destination);
   try {
-    if (used) return await postOver(used, target, request);
+    if (kept) return await postOver(kept, target, request);
   } catch (failure) {
-    if (codeOf(failure) !== "ECONNRESET" || !used?.wasReused) throw failure;
+    if (codeOf(failure) !== "ECONNRESET" || !kept?.wasReused) throw failure;
   }
   return await postOver(connections.open(destination), target, request);
 }
 
 async function postOver(connection: Connection, target: string, request: BunFetchRequestInit): Promise<Sent> {
   try {
-    return { answer: await connection.fetch(target, request), connection };
+    return { response: await connection.fetch(target, request), connection };
   } catch (failure) {
     connections.close(connection);
     throw failure;
@@ -177,31 +177,34 @@ function headersOf({ url, headers }: OutgoingPost): Headers {
   return all;
 }
 
-/** The start of the body. Reads on to the limit, so that a receiver can finish its answer before the socket closes. */
-async function readBody(reader: BodyReader | undefined): Promise<{ excerpt: Uint8Array; isWhole: boolean }> {
+/** Returns the start of the body. Reads up to the limit, so that a receiver can finish before the socket closes. */
+async function readBody(
+  reader: BodyReader | undefined,
+): Promise<{ excerpt: Uint8Array; isComplete: boolean }> {
   const parts: Uint8Array[] = [];
   let readBytes = 0;
-  let isWhole = reader === undefined;
+  let isComplete = reader === undefined;
   try {
     while (reader !== undefined && readBytes < maxBodyBytes) {
       const { done, value } = await reader.read();
-      isWhole = done;
+      isComplete = done;
       if (done || value === undefined) break;
-      // A copy, because a view would keep the whole chunk in memory with it.
+      // A copy, because a view would keep the whole chunk in memory.
       if (readBytes < excerptBytes) parts.push(value.slice(0, excerptBytes - readBytes));
       readBytes += value.byteLength;
     }
   } catch {
-    // The status has decided; a body that breaks off leaves what came before.
+    // The status has decided; what arrived of a broken body is kept.
   }
-  if (!isWhole) await cancel(reader);
-  return { excerpt: Buffer.concat(parts), isWhole };
+  if (!isComplete) await cancel(reader);
+  return { excerpt: Buffer.concat(parts), isComplete };
 }
 
 /**
- * Whether there is one way to say where the answer ends. After any other the next one might begin in the wrong place.
+ * Whether the end of the response is unambiguous (RFC 9112 section 6.3). Otherwise the next response on the connection
+ * might begin in the wrong place.
  */
-function endsClearly({ status, headers }: Response): boolean {
+function hasClearEnd({ status, headers }: Response): boolean {
   const length = headers.get("content-length");
   const isChunked = headers.has("transfer-encoding");
   if (status === 204 || status === 304) return !isChunked && (length === null || length === "0");
@@ -212,32 +215,33 @@ async function cancel(reader: BodyReader | undefined): Promise<void> {
   try {
     await reader?.cancel();
   } catch {
-    // The socket broke first, which is as good as closed.
+    // The socket broke first, so it is closed anyway.
   }
 }
 
-/** As much of a stream's reader as is used here. */
+/** The part of a stream's reader that is used here. */
 type BodyReader = { read(): Promise<{ done: boolean; value?: Uint8Array }>; cancel(): Promise<void> };
 
 function codeOf(failure: unknown): string {
   return errorCode(failure) ?? "";
 }
 
-export const noDescriptor = "no file descriptor was left on this server";
-const noMemory = "no memory was left on this server";
+/** The error of an attempt for which the server had no file descriptor. */
+export const noDescriptor = "the server had no file descriptor left";
+const noMemory = "the server had no memory left";
 
-/** Of our own, so that nothing was sent. */
-const lacks = new Map([
+/** Codes of local shortages: nothing was sent. */
+const shortages = new Map([
   ["EMFILE", noDescriptor],
   ["ENFILE", noDescriptor],
   ["ENOBUFS", noMemory],
   ["ENOMEM", noMemory],
 ]);
 
-const malformedAnswer = "malformed HTTP answer";
+const malformedResponse = "malformed HTTP response";
 const untrusted = "TLS certificate not trusted";
 
-/** Before there was a connection. */
+/** Codes of errors before a connection was established. */
 const connectErrors = new Map([
   ["ECONNREFUSED", "connection refused"],
   ["ENETUNREACH", "network unreachable"],
@@ -247,7 +251,7 @@ const connectErrors = new Map([
   ["EADDRNOTAVAIL", "network unreachable"],
 ]);
 
-/** After it. */
+/** Codes of errors after that. */
 const errors = new Map([
   ["ECONNRESET", "connection reset"],
   ["EPROTO", "TLS handshake failed"],
@@ -259,9 +263,9 @@ const errors = new Map([
   ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", untrusted],
   ["DEPTH_ZERO_SELF_SIGNED_CERT", untrusted],
   ["SELF_SIGNED_CERT_IN_CHAIN", untrusted],
-  ["Malformed_HTTP_Response", malformedAnswer],
-  ["ResponseHeadersTooLarge", malformedAnswer],
-  ["InvalidContentLength", malformedAnswer],
-  ["InvalidHTTPResponse", malformedAnswer],
-  ["UnrequestedUpgrade", malformedAnswer],
+  ["Malformed_HTTP_Response", malformedResponse],
+  ["ResponseHeadersTooLarge", malformedResponse],
+  ["InvalidContentLength", malformedResponse],
+  ["InvalidHTTPResponse", malformedResponse],
+  ["UnrequestedUpgrade", malformedResponse],
 ]);

@@ -1,19 +1,19 @@
 import { BlockList } from "node:net";
 
-/** A block of addresses that no delivery may go to. */
+/** A block of addresses to which nothing may be delivered. */
 export type SpecialBlock = {
-  /** In CIDR notation, or what the row stands for. */
+  /** In CIDR notation, or a description of several blocks. */
   block: string;
   name: string;
-  /** The document that sets the block aside. */
+  /** The document that reserves the block. */
   source: string;
 };
 
 type Family = "ipv4" | "ipv6";
 
-// The IANA special-purpose registries of IPv4 and IPv6 (RFC 6890, RFC 8190), with multicast, two deprecated forms that
-// still carry IPv4 addresses, and one address that means something inside a big cloud only. The first row that holds
-// an address names it, so a narrow block stands before the wide one around it.
+// The IANA special-purpose registries of IPv4 and IPv6 (RFC 6890, RFC 8190), plus multicast, two deprecated forms that
+// still embed IPv4 addresses, and one address with a meaning inside a large cloud only. The first row that contains an
+// address names it, so a narrow block precedes the wider one around it.
 const rows: readonly [block: string, name: string, source: string][] = [
   ["0.0.0.0/8", "this network", "RFC 791"],
   ["10.0.0.0/8", "private use", "RFC 1918"],
@@ -24,7 +24,7 @@ const rows: readonly [block: string, name: string, source: string][] = [
   ["172.16.0.0/12", "private use", "RFC 1918"],
   ["192.0.0.0/24", "protocol assignments", "RFC 6890"],
   ["192.0.2.0/24", "documentation", "RFC 5737"],
-  // Called globally reachable by the registry, like the other AS112 and AMT blocks, but no webhook receiver lives there.
+  // The registry calls this and the other AS112 and AMT blocks globally reachable, but no webhook receiver is there.
   ["192.31.196.0/24", "AS112", "RFC 7535"],
   ["192.52.193.0/24", "AMT", "RFC 7450"],
   ["192.88.99.0/24", "6to4 relays, deprecated", "RFC 7526"],
@@ -39,7 +39,7 @@ const rows: readonly [block: string, name: string, source: string][] = [
   ["::/128", "unspecified", "RFC 4291"],
   ["::1/128", "loopback", "RFC 4291"],
   ["::/96", "IPv4-compatible, deprecated", "RFC 4291"],
-  // Blocks that carry an IPv4 address are refused as a whole: guards that decode them get some spelling wrong.
+  // Blocks that embed IPv4 addresses are refused entirely: guards that decode them tend to miss some notation.
   ["::ffff:0:0/96", "IPv4-mapped", "RFC 4291"],
   ["::ffff:0:0:0/96", "IPv4-translated", "RFC 2765"],
   ["64:ff9b::/96", "NAT64", "RFC 6052"],
@@ -65,7 +65,7 @@ const special = rows.map(([block, name, source]) => {
 
 const allSpecial = { ipv4: allOf("ipv4"), ipv6: allOf("ipv6") };
 
-// Of IPv6 only this eighth has been given out, so everything outside it is refused, named above or not.
+// IANA has allocated only this eighth of IPv6, so everything outside it is refused, listed above or not.
 const globalUnicast = addressesOf(["2000::/3"]);
 const unassigned: SpecialBlock = {
   block: "::/0 without 2000::/3",
@@ -73,16 +73,17 @@ const unassigned: SpecialBlock = {
   source: "RFC 4291",
 };
 
-/** The block that keeps this address from being public, or undefined when it is public. Takes canonical text only. */
+/** Returns the block that makes the address non-public; undefined when it is public. Takes canonical text only. */
 export function specialBlockOf(address: string): SpecialBlock | undefined {
   const family = familyOf(address);
-  // Nearly every address is public, and to ask all blocks at once takes as long as to ask one.
+  // Nearly every address is public, and checking all blocks at once takes as long as checking one.
   if (allSpecial[family].check(address, family))
     return special.find((row) => row.family === family && row.addresses.check(address, family));
   return family === "ipv4" || globalUnicast.check(address, family) ? undefined : unassigned;
 }
 
-// A BlockList holds an IPv4 address to be the same as its mapped form, which would make all of IPv4 a mapped block.
+// One list per family: a BlockList equates an IPv4 address with its mapped form, so ::ffff:0:0/96 would match all of
+// IPv4.
 function allOf(family: Family): BlockList {
   return addressesOf(special.filter((row) => row.family === family).map(({ block }) => block));
 }

@@ -37,7 +37,7 @@ test("a request that no file descriptor is left for is none of the receiver's, o
     const outcome: unknown = JSON.parse(await new Response(child.stdout).text());
     expect(outcome, url).toMatchObject({
       kind: "own_fault",
-      error: "no file descriptor was left on this server",
+      error: "the server had no file descriptor left",
     });
   }
   expect(receiver.requests).toEqual([]);

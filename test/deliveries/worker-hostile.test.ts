@@ -28,7 +28,7 @@ type Hostility = [
 ];
 
 const timedOut = "timed out after 2000 ms";
-const malformed = "malformed HTTP answer";
+const malformed = "malformed HTTP response";
 
 const hostilities: Hostility[] = [
   ["hangs", () => {}, null, timedOut],

@@ -69,7 +69,7 @@ describe("a kept connection", () => {
     [
       "answers nonsense",
       "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-      { kind: "unreachable", error: "malformed HTTP answer" },
+      { kind: "unreachable", error: "malformed HTTP response" },
     ],
     ["fails", "HTTP/1.1 500 \r\nContent-Length: 0\r\n\r\n", { kind: "answered", status: 500 }],
   ])("that %s has no delivery sent again", async (_, answer, outcome) => {

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { whyNotPublic } from "../../src/outbound/address-guard.ts";
-import { ownAddressesOfLate } from "../../src/outbound/own-addresses.ts";
+import { cachedOwnAddresses } from "../../src/outbound/own-addresses.ts";
 
 const address = "93.184.215.14";
 
 test("an address that the machine gets is refused a second later at the latest, and one it loses is not", () => {
   let addresses: string[] = [];
   let now = 5_000;
-  const ownAddresses = ownAddressesOfLate(
+  const ownAddresses = cachedOwnAddresses(
     () => addresses,
     () => now,
   );
@@ -24,7 +24,7 @@ test("an address that the machine gets is refused a second later at the latest, 
 test("the system is asked once a second, however many deliveries there are", () => {
   let asked = 0;
   let now = 5_000;
-  const ownAddresses = ownAddressesOfLate(
+  const ownAddresses = cachedOwnAddresses(
     () => [`192.0.2.${asked++}`],
     () => now,
   );
@@ -34,6 +34,6 @@ test("the system is asked once a second, however many deliveries there are", () 
 
 test("what the system tells are the addresses of every interface, of both families", () => {
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
-  expect(ownAddressesOfLate()()).toEqual(all.map((one) => one.address));
-  expect(ownAddressesOfLate()()).toContain("127.0.0.1");
+  expect(cachedOwnAddresses()()).toEqual(all.map((one) => one.address));
+  expect(cachedOwnAddresses()()).toContain("127.0.0.1");
 });

@@ -154,7 +154,7 @@ describe("a receiver", () => {
     const outcome = await sendTo(typeof answer === "string" ? answering(answer) : answer);
     expect(outcome).toMatchObject({
       kind: "unreachable",
-      error: "malformed HTTP answer",
+      error: "malformed HTTP response",
     });
   });
 

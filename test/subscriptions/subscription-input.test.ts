@@ -121,9 +121,9 @@ describe("a new subscription is accepted", () => {
 });
 
 describe("an unusable URL is rejected with the reason", () => {
-  const folded = "it holds an IPv4 address that is not in dotted decimal form";
-  const scheme = "it does not begin with http:// or https://";
-  const character = "it holds a space, a control character or a backslash";
+  const folded = "it contains an IPv4 address that is not in dotted decimal form";
+  const scheme = "it does not start with http:// or https://";
+  const character = "it contains a space, a control character or a backslash";
   test.each([
     ["http://127.0.0.1./", folded],
     ["http://127.1/", folded],
@@ -131,8 +131,8 @@ describe("an unusable URL is rejected with the reason", () => {
     ["http://2130706433/", folded],
     ["http://0177.0.0.1/", folded],
     ["http://１２７.０.０.１/", folded],
-    ["http://user:password@93.184.215.14/", "it holds a user name or a password"],
-    ["http://93.184.215.14@127.0.0.1/", "it holds a user name or a password"],
+    ["http://user:password@93.184.215.14/", "it contains a user name or a password"],
+    ["http://93.184.215.14@127.0.0.1/", "it contains a user name or a password"],
     ["http://127.0.0.1#@93.184.215.14/", "it has a fragment"],
     ["http://93.184.215.14/#fragment", "it has a fragment"],
     ["ftp://93.184.215.14/", scheme],
