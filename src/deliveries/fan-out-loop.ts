@@ -14,9 +14,9 @@ const restMaxMs = 50;
 const faultPauseMs = 1_000;
 
 /**
- * Queues events that match many subscriptions, in small writes with rests between them. Teams take turns, and each team's
- * events stay in order. Work needs no claim, because only one server at a time uses a data folder. The loop queries the
- * database only after a commit that brings it work.
+ * Queues events that match many subscriptions, in small writes with rests between them. Teams take turns, and each
+ * team's events stay in order. Work needs no claim, because only one server at a time uses a data folder. The loop
+ * queries the database only after a commit that brings it work.
  */
 export class FanOutLoop {
   readonly #database: Database;
@@ -33,7 +33,9 @@ export class FanOutLoop {
     });
   }
 
-  /** Starts working unless it already is: for use after a commit with work, at startup, and on another process's signal. */
+  /**
+   * Starts working unless it already is: for use after a commit with work, at startup, and on another process's signal.
+   */
   wake(): void {
     if (this.#isRunning || this.#throttle.isStopped) return;
     this.#isRunning = true;

@@ -59,7 +59,9 @@ function mayHaveMore(ofTeam: number, inFlight: number): boolean {
   return inFlight < hostMost && ofTeam < teamMost(hostMost, inFlight - ofTeam);
 }
 
-/** Returns the key that requests to the URL are counted by: the host name, with the port unless it is the default one. */
+/**
+ * Returns the key that requests to the URL are counted by: the host name, with the port unless it is the default one.
+ */
 export function hostOf(url: string): string {
   const parsed = URL.parse(url);
   // A fully qualified name with its final dot is the same host.

@@ -9,14 +9,14 @@ import { atOnceMax } from "./track-record.ts";
 const faultPauseMs = 1_000;
 
 /**
- * After this many milliseconds of starting attempts to new or slow receivers, the loop yields to other work. Attempts to
- * quick receivers all start at once: if they were spread out, fewer of their outcomes would share a commit.
+ * After this many milliseconds of starting attempts to new or slow receivers, the loop yields to other work. Attempts
+ * to quick receivers all start at once: if they were spread out, fewer of their outcomes would share a commit.
  */
 const sliceMs = 1;
 
 /**
- * For slow receivers the loop then rests for this multiple of the time taken, up to a limit. Attempts that hang all last
- * for the timeout, so those that start together would also end together.
+ * For slow receivers the loop then rests for this multiple of the time taken, up to a limit. Attempts that hang all
+ * last for the timeout, so those that start together would also end together.
  */
 const restFactor = 3;
 const restMaxMs = 50;
@@ -138,8 +138,8 @@ export class Lanes {
   }
 
   /**
-   * Starts the lanes that wait for the host while it has room. If others go first in a lane's pool, its place at the host
-   * is held until its turn: a lane that had to give up either place for lack of the other might never hold both.
+   * Starts the lanes that wait for the host while it has room. If others go first in a lane's pool, its place at the
+   * host is held until its turn: a lane that had to give up either place for lack of the other might never hold both.
    */
   #serveHost(host: string): void {
     const { hosts } = this.#lanes;

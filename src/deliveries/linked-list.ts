@@ -6,8 +6,8 @@ export type ListNode<Value> = {
 };
 
 /**
- * A queue from which any value can be removed, at a constant cost. A `Set` does not offer that, because finding its first
- * value skips every deleted entry, and an array shifts all later values.
+ * A queue from which any value can be removed, at a constant cost. A `Set` does not offer that, because finding its
+ * first value skips every deleted entry, and an array shifts all later values.
  */
 export class LinkedList<Value> {
   #first: ListNode<Value> | undefined;

@@ -83,7 +83,9 @@ export class OpenLanes {
     }
   }
 
-  /** Whether the pool has room for another attempt of a lane that has some in flight; demotes slow attempts if need be. */
+  /**
+   * Whether the pool has room for another attempt of a lane that has some in flight; demotes slow attempts if need be.
+   */
   findRoom(lane: Lane, later: () => void): boolean {
     if (hasRoomFor(lane)) return true;
     this.demoteSlow(lane.pool, later);
@@ -103,7 +105,10 @@ export class OpenLanes {
     lane.pool.wake(lane, lane.record.atOnce > 1);
   }
 
-  /** Updates the track record after an attempt. A lane whose receiver changed speed leaves its pool's queue for the other pool. */
+  /**
+   * Updates the track record after an attempt. A lane whose receiver changed speed leaves its pool's queue for the
+   * other pool.
+   */
   recordResult(lane: Lane, result: ReceiverResult): void {
     const { record } = lane;
     const now = performance.now();

@@ -24,8 +24,8 @@ type Demand<Lane> = {
 };
 
 /**
- * Limits the attempts in flight to receivers of one speed, in total and for each team, and decides whose turn is next. No
- * team can hold so many places that none is left for another.
+ * Limits the attempts in flight to receivers of one speed, in total and for each team, and decides whose turn is next.
+ * No team can hold so many places that none is left for another.
  */
 export class Pool<Lane extends { teamId: string }> {
   readonly #turns = new Turns<Lane>();
@@ -68,14 +68,16 @@ export class Pool<Lane extends { teamId: string }> {
   }
 
   /**
-   * Whether a lane of the team with attempts in flight may have more: half of the places are reserved for lanes that have
-   * none.
+   * Whether a lane of the team with attempts in flight may have more: half of the places are reserved for lanes that
+   * have none.
    */
   hasRoomForMore(teamId: string): boolean {
     return this.#turns.inFlight(teamId) < this.#shared(teamId);
   }
 
-  /** Claims a share for the lane: one place or, if it is wide, an equal part of what its team has for its wide lanes. */
+  /**
+   * Claims a share for the lane: one place or, if it is wide, an equal part of what its team has for its wide lanes.
+   */
   wake(lane: Lane, isWide: boolean): void {
     let demand = this.#demand.get(lane.teamId);
     if (!demand) {
@@ -121,9 +123,9 @@ export class Pool<Lane extends { teamId: string }> {
   }
 
   /**
-   * Moves attempts that have been in flight for `tenureMs` to the slow pool while that has room, which bounds how long a
-   * lane waits for a place here. An attempt whose team may have no more places there stays until the next call. `later`
-   * is called when the next attempt is old enough. `now` is `performance.now()`.
+   * Moves attempts that have been in flight for `tenureMs` to the slow pool while that has room, which bounds how long
+   * a lane waits for a place here. An attempt whose team may have no more places there stays until the next call.
+   * `later` is called when the next attempt is old enough. `now` is `performance.now()`.
    */
   demoteSlow(slow: Pool<Lane>, now: number, later: () => void): void {
     let next: ListNode<InFlight<Lane>> | undefined;

@@ -7,15 +7,17 @@ import { selectNewestAttemptTime } from "./store.ts";
 const stepMs = 1_000;
 
 /**
- * The clock that decides when jobs are due. It follows the system clock forward, but never back: when that is set back, a
- * job that is due stays due, and a retry waits no longer than scheduled. The lead over the system clock is stored with
- * the jobs, for the next start.
+ * The clock that decides when jobs are due. It follows the system clock forward, but never back: when that is set back,
+ * a job that is due stays due, and a retry waits no longer than scheduled. The lead over the system clock is stored
+ * with the jobs, for the next start.
  */
 export class QueueClock {
   /** The lead over `performance.now()`, in milliseconds. */
   #offset: number;
 
-  /** Starts no earlier than the newest event and attempt: the system clock may have been set back between two starts. */
+  /**
+   * Starts no earlier than the newest event and attempt: the system clock may have been set back between two starts.
+   */
   constructor(db: Connection) {
     const seen = Math.max(selectNewestEventTime(db), selectNewestAttemptTime(db));
     this.#offset = Math.max(Date.now() + selectAhead(db), seen) - performance.now();

@@ -20,9 +20,9 @@ export type Queue = {
   /** The subscription's team, URL and delivery history; undefined when it does not exist. */
   deliveryRecord(subscriptionId: string): DeliveryRecord | undefined;
   /**
-   * Makes one attempt at the job and settles it. It must call `report` as soon as it knows whether the receiver accepted
-   * the request; `report` returns whether a failure lengthens the streak. Resolves to undefined when no attempt was
-   * made, because the job is gone or must no longer be sent.
+   * Makes one attempt at the job and settles it. It must call `report` as soon as it knows whether the receiver
+   * accepted the request; `report` returns whether a failure lengthens the streak. Resolves to undefined when no
+   * attempt was made, because the job is gone or must no longer be sent.
    */
   work(
     job: Job & { subscriptionId: string },

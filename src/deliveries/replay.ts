@@ -44,7 +44,8 @@ export async function replay(
   if (isWithheld(database.read, subscription.id, event.envelope)) {
     throw new DomainError(
       "forbidden",
-      `${subscription.name} does not receive this event: its creator cannot see the channel now (WEBHOOKS_VISIBILITY=creator).`,
+      `${subscription.name} does not receive this event: its creator cannot see the event's channel ` +
+        "(WEBHOOKS_VISIBILITY=creator).",
     );
   }
 

@@ -27,8 +27,8 @@ const restMaxMs = 10_000;
 
 /**
  * Deletes expired data: the jobs of deleted subscriptions, attempts and the jobs of disabled subscriptions older than
- * `days` (`WEBHOOKS_DELIVERY_RETENTION_DAYS`), events that no attempt or job refers to, and deleted subscriptions that nothing
- * refers to, with their secrets. With 0 days all attempts are kept, and with them everything they refer to.
+ * `days` (`WEBHOOKS_DELIVERY_RETENTION_DAYS`), events that no attempt or job refers to, and deleted subscriptions that
+ * nothing refers to, with their secrets. With 0 days all attempts are kept, and with them everything they refer to.
  */
 export class Retention {
   readonly #database: Database;
@@ -130,9 +130,9 @@ export class Retention {
   }
 
   /**
-   * Returns which of these events are queued or still to be queued. The latter are read first: what is queued meanwhile is
-   * then found in the queue. The queue is read backwards, so that no job is missed while deliveries go on: a job that is
-   * made due earlier meanwhile is still to come, and one that is scheduled for later has just been logged.
+   * Returns which of these events are queued or still to be queued. The latter are read first: what is queued meanwhile
+   * is then found in the queue. The queue is read backwards, so that no job is missed while deliveries go on: a job
+   * that is made due earlier meanwhile is still to come, and one that is scheduled for later has just been logged.
    */
   async #queuedBetween(first: number, last: number): Promise<NumberSet> {
     const queued = new NumberSet(first, last);

@@ -36,9 +36,10 @@ export type Ending = {
 };
 
 /**
- * Records how an attempt at a job ended, in the caller's transaction: the delivery log, the subscription's failure streak,
- * and the job, which is deleted or scheduled again (specification part 6, rules 1 and 2). A job that was deleted meanwhile
- * stays deleted. Returns a promise only after a failure: successes settle without one, which costs less.
+ * Records how an attempt at a job ended, in the caller's transaction: the delivery log, the subscription's failure
+ * streak, and the job, which is deleted or scheduled again (specification part 6, rules 1 and 2). A job that was
+ * deleted meanwhile stays deleted. Returns a promise only after a failure: successes settle without one, which costs
+ * less.
  */
 export function settle(
   tx: Transaction,

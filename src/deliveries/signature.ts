@@ -6,15 +6,17 @@ const toleranceSeconds = 300;
 /** The digest covers the timestamp's text, in which `+1` or `01` would be different spellings of the same time. */
 const canonicalSeconds = /^(?:0|[1-9][0-9]{0,14})$/;
 
-/** Whether a delivery is authentic. `stale` means a correct signature whose timestamp is too far in the past or future. */
+/**
+ * Whether a delivery is authentic. `stale` means a correct signature whose timestamp is too far in the past or future.
+ */
 export type SignatureVerdict =
   | { ok: true; timestampSeconds: number }
   | { ok: false; reason: "missing" | "malformed" | "mismatch" | "stale" };
 
 /**
  * Returns the value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>`, with one `v1` for each secret in the given
- * order. During the overlap of a rotation there are two secrets, the new one first, so that receivers that read only the
- * first digest use the new one. The HMAC key is the UTF-8 of the whole `whsec_…` text. Specification part 6.
+ * order. During the overlap of a rotation there are two secrets, the new one first, so that receivers that read only
+ * the first digest use the new one. The HMAC key is the UTF-8 of the whole `whsec_…` text. Specification part 6.
  */
 export function deliverySignature(
   secrets: readonly string[],
@@ -26,10 +28,10 @@ export function deliverySignature(
 }
 
 /**
- * Returns the value of `webhook-signature` as Standard Webhooks defines it: `v1,<base64>` over
- * `<id>.<unix seconds>.<body>` for each secret in the given order, separated by spaces. The key is the text after `whsec_`,
- * decoded from base64. Secrets of earlier versions have 46 characters there, with 4 bits left over; these are dropped, as
- * the JavaScript and Python libraries do. The Go library rejects such a secret, whatever is signed.
+ * Returns the value of `webhook-signature` as Standard Webhooks defines it: for each secret in the given order,
+ * separated by spaces, `v1,<base64>` over `<id>.<unix seconds>.<body>`. The key is the text after `whsec_`, decoded
+ * from base64. Secrets of earlier versions have 46 characters there, with 4 bits left over; these are dropped, as the
+ * JavaScript and Python libraries do. The Go library rejects such a secret, whatever is signed.
  */
 export function standardSignature(
   secrets: readonly string[],
@@ -53,8 +55,8 @@ function standardHash(
 }
 
 /**
- * Verifies `X-Service-Signature` the way a receiver should: over the raw body, in constant time, and against a clock. One
- * matching digest is enough, and fields other than `t` and `v1` are ignored, so that the scheme can be extended.
+ * Verifies `X-Service-Signature` the way a receiver should: over the raw body, in constant time, and against a clock.
+ * One matching digest is enough, and fields other than `t` and `v1` are ignored, so that the scheme can be extended.
  */
 export function verifyDeliverySignature(
   header: string | null,

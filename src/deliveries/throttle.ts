@@ -27,8 +27,8 @@ export class Throttle {
   }
 
   /**
-   * Yields pages of rows until `read` finds none: it returns the rows after the given one, which is `start` at first. What
-   * the caller does with a page is part of the step. Ends early when stopped.
+   * Yields pages of rows until `read` finds none: it returns the rows after the given one, which is `start` at first.
+   * What the caller does with a page is part of the step. Ends early when stopped.
    */
   async *pages<Row>(start: Row, read: (after: Row) => Row[] | Promise<Row[]>): AsyncGenerator<Row[], void> {
     let last: Row | undefined = start;

@@ -18,8 +18,8 @@ const paceBasesMax = 6;
 export type Speed = "quick" | "new" | "slow";
 
 /**
- * What recent attempts say about one subscription's receiver: how many requests it may get at once (slow start), when it
- * may get the next one (pace), and whether it responds quickly (decisions section 6). Times are `performance.now()`,
+ * What recent attempts say about one subscription's receiver: how many requests it may get at once (slow start), when
+ * it may get the next one (pace), and whether it responds quickly (decisions section 6). Times are `performance.now()`,
  * which setting the system clock does not change.
  */
 export class TrackRecord {
@@ -47,9 +47,9 @@ export class TrackRecord {
   }
 
   /**
-   * Records the outcome of the attempt as soon as it is known, not once it is committed: a success from before a failure
-   * must not pass for a sign of life after it. A success doubles how many may run at once. Returns whether the failure
-   * counts towards the streak: of the attempts that were in flight together, only the first failure does.
+   * Records the outcome of the attempt as soon as it is known, not once it is committed: a success from before a
+   * failure must not pass for a sign of life after it. A success doubles how many may run at once. Returns whether the
+   * failure counts towards the streak: of the attempts that were in flight together, only the first failure does.
    */
   report(attempt: number, hasSucceeded: boolean): boolean {
     if (hasSucceeded) {
@@ -94,8 +94,8 @@ export class TrackRecord {
 }
 
 /**
- * Returns how long the next attempt waits after `streak` failures in a row, in milliseconds, whichever event it is for: 0
- * after the first, then base / 20 × 5^(streak − 2), at most six times the base (decisions section 6).
+ * Returns how long the next attempt waits after `streak` failures in a row, in milliseconds, whichever event it is for:
+ * 0 after the first, then base / 20 × 5^(streak − 2), at most six times the base (decisions section 6).
  */
 export function paceMs(streak: number, backoffBaseMs: number): number {
   if (streak < 2) return 0;

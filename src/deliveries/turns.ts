@@ -11,9 +11,9 @@ type Team<Waiting> = {
 };
 
 /**
- * A fair queue for places. The team with the fewest in flight goes first; teams with equally many alternate, and so do the
- * entries within a team. A team that asks for a thousand places therefore gets no more than one that asks for just its
- * share. A turn costs the same however many teams and entries wait.
+ * A fair queue for places. The team with the fewest in flight goes first; teams with equally many alternate, and so do
+ * the entries within a team. A team that asks for a thousand places therefore gets no more than one that asks for just
+ * its share. A turn costs the same however many teams and entries wait.
  */
 export class Turns<Waiting extends { teamId: string }> {
   readonly #teams = new Map<string, Team<Waiting>>();

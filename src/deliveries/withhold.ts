@@ -7,9 +7,9 @@ import { selectDestination } from "../subscriptions/store.ts";
 const jobsPerWrite = 200;
 
 /**
- * Deletes the subscription's due jobs whose events its creator may not see now (`WEBHOOKS_VISIBILITY=creator`). No attempt
- * is logged, and the failure streak does not change. Checks the next 200 jobs and returns how many it deleted; 0 while the
- * subscription is disabled. `now` is the time of `QueueClock`.
+ * Deletes the subscription's due jobs whose events its creator may not see now (`WEBHOOKS_VISIBILITY=creator`). No
+ * attempt is logged, and the failure streak does not change. Checks the next 200 jobs and returns how many it deleted;
+ * 0 while the subscription is disabled. `now` is the time of `QueueClock`.
  */
 export async function withhold(tx: Transaction, subscriptionId: string, now: number): Promise<number> {
   if (selectDestination(tx, subscriptionId) === null) return 0;

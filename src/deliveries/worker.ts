@@ -76,8 +76,9 @@ export class Worker {
   }
 
   /**
-   * Looks for work for every subscription with jobs: for use at startup, and after another process has changed the queue or
-   * a secret. Retries for as long as the database cannot be read.
+   * Looks for work for every subscription with jobs: for use at startup, and after another process has changed the
+   * queue or a secret. Retries for as long as the database cannot be read.
+   * @throws the error of the database when the worker is stopped meanwhile.
    */
   async wakeAll(): Promise<void> {
     this.#unreadable.clear();
@@ -174,8 +175,8 @@ export class Worker {
   }
 
   /**
-   * Returns the secrets to sign with. If they cannot be decrypted, the subscription's jobs wait until `wakeAll`: only an
-   * operator can fix that, so it is logged once, and no event may be lost meanwhile.
+   * Returns the secrets to sign with. If they cannot be decrypted, the subscription's jobs wait until `wakeAll`: only
+   * an operator can fix that, so it is logged once, and no event may be lost meanwhile.
    */
   #secretsOf(destination: Destination): string[] | undefined {
     try {
