@@ -20,7 +20,7 @@ export function insertMessage(tx: Transaction, row: MessageRow): void {
 const selectAuthored = (db: Connection) =>
   db.select({ message: messages, author }).from(messages).innerJoin(users, eq(users.id, messages.authorId));
 
-const byIdStatement = prepared((db) =>
+const messageByIdStatement = prepared((db) =>
   selectAuthored(db)
     .where(
       and(
@@ -31,11 +31,12 @@ const byIdStatement = prepared((db) =>
     .prepare(),
 );
 
+/** Returns the message of the channel with its author; undefined when the channel has no such message. */
 export function selectMessage(db: Connection, channelId: string, id: string): AuthoredMessage | undefined {
-  return byIdStatement(db).get({ channelId, id });
+  return messageByIdStatement(db).get({ channelId, id });
 }
 
-const byClientUuidStatement = prepared((db) =>
+const messageByClientUuidStatement = prepared((db) =>
   selectAuthored(db)
     .where(
       and(
@@ -47,15 +48,16 @@ const byClientUuidStatement = prepared((db) =>
     .prepare(),
 );
 
+/** Returns the message that the author sent to the channel under this `client_uuid`; undefined when there is none. */
 export function selectMessageByClientUuid(
   db: Connection,
   key: { channelId: string; authorId: string; clientUuid: string },
 ): AuthoredMessage | undefined {
-  return byClientUuidStatement(db).get(key);
+  return messageByClientUuidStatement(db).get(key);
 }
 
-// The most rows that any request reads. To a bare parameter SQLite would fit the plan anew at each call (see
-// `parameterOfJoin`).
+// No request reads more rows than this one, so it is plain SQL. The casts keep SQLite from planning the join again at
+// each call (see `parameterOfJoin`).
 const rangeStatement = query<RangeRow, [string, number, number]>(
   `SELECT ${columnsOf(messages, "m")}, users.name AS authorName, users.type AS authorType
    FROM messages AS m JOIN users ON users.id = m.author_id
@@ -70,7 +72,7 @@ type RangeRow = Omit<MessageRow, "sentToChannel"> & {
   authorType: Author["type"];
 };
 
-/** The messages at the positions from `oldest` to `newest`, newest first. */
+/** Returns the messages at the positions from `oldest` to `newest`, inclusive, newest first. */
 export function selectMessageRange(
   db: Connection,
   channelId: string,
@@ -85,15 +87,17 @@ export function selectMessageRange(
     }));
 }
 
+/** Replaces the text. `editedAt` is milliseconds since 1970. */
 export async function updateBody(tx: Transaction, id: string, body: string, editedAt: number): Promise<void> {
   await tx.update(messages).set({ body, editedAt }).where(eq(messages.id, id));
 }
 
-/** Blanks the message; it stays at its position. */
+/** Blanks the message, which keeps its position. `deletedAt` is milliseconds since 1970. */
 export async function updateToTombstone(tx: Transaction, id: string, deletedAt: number): Promise<void> {
   await tx.update(messages).set({ body: "", reactions: "[]", deletedAt }).where(eq(messages.id, id));
 }
 
+/** Replaces the reactions, given as the JSON that the API shows. */
 export async function updateReactions(tx: Transaction, id: string, reactions: string): Promise<void> {
   await tx.update(messages).set({ reactions }).where(eq(messages.id, id));
 }

@@ -6,10 +6,7 @@ import { events, subscriptionFilters, subscriptions } from "../database/schema.t
 import { insertInto } from "../database/table-sql.ts";
 import { envelopeOf } from "./envelope.ts";
 
-/**
- * The maximum number of subscriptions for which an event is queued within its own commit; above that, a fan-out does
- * it.
- */
+/** An event that matches more subscriptions is queued for them after its own commit, as a fan-out. */
 export const queuedWithEventMax = 100;
 
 const matchingStatement = prepared((db) =>
@@ -20,7 +17,7 @@ const matchingStatement = prepared((db) =>
       and(
         eq(subscriptionFilters.teamId, sql.placeholder("teamId")),
         eq(subscriptionFilters.eventType, sql.placeholder("type")),
-        // The empty string means every channel.
+        // The empty string stands for every channel.
         sql`${subscriptionFilters.channelId} IN ('', ${sql.placeholder("channelId")})`,
       ),
     )
@@ -29,8 +26,8 @@ const matchingStatement = prepared((db) =>
 );
 
 /**
- * The subscriptions to events of the type in the channel. Disabled ones are included: their events wait. Returns at
- * most `queuedWithEventMax` + 1.
+ * Returns the ids of the subscriptions that match events of the type in the channel, at most `queuedWithEventMax` + 1.
+ * Disabled ones are included: their events wait until they are enabled.
  */
 export const selectMatchingSubscriptions = cached(
   (db, teamId: string, type: string, channelId: string): readonly string[] =>
@@ -46,7 +43,7 @@ export function insertEvent(tx: Transaction, row: Omit<typeof events.$inferSelec
   return Number(insertStatement(tx, row).lastInsertRowid);
 }
 
-const bySeqStatement = prepared((db) =>
+const eventBySeqStatement = prepared((db) =>
   db
     .select({ id: events.id, type: events.type, data: events.data, createdAt: events.createdAt })
     .from(events)
@@ -54,13 +51,16 @@ const bySeqStatement = prepared((db) =>
     .prepare(),
 );
 
-/** The type and envelope of an event; undefined when retention has deleted it, or `seq` is null. */
+/**
+ * Returns the event's type and its envelope as it is sent; undefined once retention has deleted the event, or when
+ * `seq` is null.
+ */
 export async function selectEvent(db: Connection, seq: number | null) {
-  const [row] = await bySeqStatement(db).execute({ seq });
+  const [row] = await eventBySeqStatement(db).execute({ seq });
   return row && { type: row.type, envelope: envelopeOf(row) };
 }
 
-/** The sequence numbers of the events after `after`, up to and including `last` if given, in ascending order. */
+/** Returns the numbers of the events after `after`, up to `last` inclusive, in ascending order, at most `limit`. */
 export async function selectEventSeqs(
   db: Connection,
   { after, last, limit }: { after: number; last?: number; limit: number },
@@ -74,7 +74,7 @@ export async function selectEventSeqs(
   return rows.map(({ seq }) => seq);
 }
 
-/** The sequence number of the newest event; 0 when there is none. */
+/** Returns the number of the newest event; 0 if there is none. */
 export async function selectLastEventSeq(db: Connection): Promise<number> {
   const [row] = await db.select({ seq: max(events.seq) }).from(events);
   return row?.seq ?? 0;
@@ -84,7 +84,7 @@ const newestStatement = query<{ at: number | null }, []>(
   "SELECT max(created_at) AS at FROM (SELECT created_at FROM events ORDER BY seq DESC LIMIT 1000)",
 );
 
-/** The latest time among the thousand newest events, in milliseconds since 1970; 0 when there is none. */
+/** Returns the latest time of the thousand newest events, in milliseconds since 1970; 0 if there is none. */
 export function selectNewestEventTime(db: Connection): number {
   return newestStatement(db).get()?.at ?? 0;
 }
@@ -93,11 +93,12 @@ const timeBySeqStatement = query<{ createdAt: number }, [number]>(
   "SELECT created_at AS createdAt FROM events WHERE seq = ?",
 );
 
-/** When the event happened, in milliseconds since 1970; null when it has been deleted. */
+/** Returns when the event happened, in milliseconds since 1970; null once it is deleted. */
 export function selectEventTime(db: Connection, seq: number): number | null {
   return timeBySeqStatement(db).get(seq)?.createdAt ?? null;
 }
 
+/** Deletes the events. No job and no attempt may refer to them. */
 export async function deleteEvents(tx: Transaction, seqs: number[]): Promise<void> {
   await tx.delete(events).where(inArray(events.seq, seqs));
 }
@@ -110,5 +111,5 @@ const creatorStatement = prepared((db) =>
     .prepare(),
 );
 
-/** The subscription's team and creator; undefined when there is no such subscription. */
+/** Returns the subscription's team and creator; undefined when there is no such subscription. */
 export const selectCreator = cached((db, id: string) => creatorStatement(db).get({ id }));
