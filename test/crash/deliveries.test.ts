@@ -159,7 +159,7 @@ async function crashAgainAndAgain(random: Random): Promise<void> {
   expect(canary.delivered.size).toBe(0);
 }
 
-test(`${kills} crashes under load lose no delivery of what was acknowledged, invent none, and leave a log that is complete`, async () => {
+test(`${kills} crashes under load lose no acknowledged event, invent none, and leave a complete log`, async () => {
   const random = new Random(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
   try {
     await crashAgainAndAgain(random);

@@ -56,7 +56,7 @@ async function crashAt(moment: number): Promise<boolean> {
   return isUnderWay;
 }
 
-test("crashes after the answer, while an event is being queued for a thousand, cost nobody the event and bring it to nobody twice", async () => {
+test("crashes after the response, while an event is queued for a thousand subscriptions, neither lose nor duplicate it", async () => {
   const wereUnderWay: boolean[] = [];
   for (const moment of moments) wereUnderWay.push(await crashAt(moment));
   expect(wereUnderWay).toContain(true);

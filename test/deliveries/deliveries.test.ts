@@ -37,7 +37,7 @@ async function attemptsOf(subscription: { id: string }) {
 }
 
 describe("a failed attempt", () => {
-  test("is repeated after a wait that grows sixfold, under the same id and with the same bytes", async () => {
+  test("is retried after a wait that grows sixfold, with the same id and the same bytes", async () => {
     await using listener = await listenTo(statuses(500, 404, 200));
     await listener.post();
     await listener.delivered();
@@ -63,7 +63,7 @@ describe("a failed attempt", () => {
     ]);
   });
 
-  test("is signed anew each time, for the moment at which it is sent", async () => {
+  test("is signed again each time, with the time at which it is sent", async () => {
     await using listener = await listenTo(statuses(500));
     await listener.post();
     await listener.delivered();
@@ -72,7 +72,7 @@ describe("a failed attempt", () => {
     }
   });
 
-  test("is the last one after as many as are allowed", async () => {
+  test("is the last one once the maximum number of attempts is reached", async () => {
     await using listener = await listenTo(statuses(503));
     await listener.post();
     expect(await listener.delivered()).toHaveLength(3);
@@ -95,7 +95,7 @@ describe("a failed attempt", () => {
     },
   );
 
-  test.each([200, 201, 202, 204, 299])("is not what the answer %d makes", async (status) => {
+  test.each([200, 201, 202, 204, 299])("does not result from status %d", async (status) => {
     await using listener = await listenTo(statuses(status));
     await listener.post();
     await listener.delivered();
@@ -120,7 +120,7 @@ describe("a failed attempt", () => {
     },
   );
 
-  test("is what becomes of one that is not answered in time", async () => {
+  test("results from a response that is late", async () => {
     await using listener = await listenTo((request, nth) =>
       nth === 1 ? hang(request, nth) : new Response(),
     );
@@ -137,7 +137,7 @@ describe("a failed attempt", () => {
     });
   });
 
-  test("is what becomes of one that nobody takes, and its error names no address", async () => {
+  test("results from a refused connection, and its error names no address", async () => {
     await using listener = await listenTo();
     const { port } = new URL(listener.receiver.url);
     await listener.receiver[Symbol.asyncDispose]();
@@ -167,13 +167,13 @@ describe("Retry-After", () => {
     return Number(line.next_attempt_at) - Date.parse(String(line.time));
   }
 
-  test.each([429, 503])("on %d is waited for when it is longer than the backoff", async (status) => {
+  test.each([429, 503])("on %d is honoured when it is longer than the backoff", async (status) => {
     expect(await waitAfter(status, "2")).toBeWithin(1900, 2001);
     const inTenMinutes = new Date(Date.now() + 600_000).toUTCString();
     expect(await waitAfter(status, inTenMinutes)).toBeWithin(595_000, 600_001);
   });
 
-  test.each([429, 503])("on %d is waited for an hour at most", async (status) => {
+  test.each([429, 503])("on %d is honoured up to an hour", async (status) => {
     expect(await waitAfter(status, "99999999999")).toBeWithin(3_595_000, 3_600_001);
     expect(await waitAfter(status, new Date(Date.now() + 86_400_000).toUTCString())).toBeWithin(
       3_595_000,
@@ -188,11 +188,11 @@ describe("Retry-After", () => {
     },
   );
 
-  test.each([500, 502, 404])("on %d does not count", async (status) => {
+  test.each([500, 502, 404])("on %d is ignored", async (status) => {
     expect(await waitAfter(status, "3600")).toBeLessThanOrEqual(backoffBaseMs * 1.1 + 1);
   });
 
-  test("holds back the next attempt for real", async () => {
+  test("really delays the next attempt", async () => {
     await using listener = await listenTo((_, nth) =>
       nth === 1 ? new Response(null, { status: 429, headers: { "retry-after": "1" } }) : new Response(),
     );
@@ -203,7 +203,7 @@ describe("Retry-After", () => {
 });
 
 describe("the streak of failures", () => {
-  test("counts attempts over all events, and a success ends it", async () => {
+  test("counts attempts across all events, and a success ends it", async () => {
     let status = 500;
     await using listener = await listenTo(() => new Response(null, { status }));
     await listener.post("first");
@@ -236,7 +236,7 @@ test("the API shows the 20 latest attempts, newest first", async () => {
   expect(new Set(deliveries.map(({ id }) => id)).size).toBe(20);
 });
 
-test("what a receiver sends with its answer is never sent on", async () => {
+test("nothing that a receiver sends with its response is passed on", async () => {
   const headers = { "set-cookie": "session=1", "www-authenticate": "Basic realm=x" };
   await using listener = await listenTo(
     (_, nth) => new Response(null, { status: nth === 1 ? 401 : 200, headers }),

@@ -66,7 +66,7 @@ test("a receiver that restarts under steady traffic is not disabled, and gets ev
   expect(await stage.audit("webhook.auto_disabled")).toEqual([]);
 }, 20_000);
 
-test("a receiver that is away for long is disabled, said once, and gets every event after it was enabled", async () => {
+test("a receiver that is down for long is disabled, logged once, and gets every event after it is enabled", async () => {
   await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "0.2", WEBHOOKS_DISABLE_AFTER: "4" });
   const channel = await stage.channel();
   const { listener, isTaken, state } = await startReceiverThatFails(stage, channel);
@@ -90,7 +90,7 @@ test("a receiver that is away for long is disabled, said once, and gets every ev
   expect(await stage.audit("webhook.auto_disabled")).toHaveLength(1);
 }, 20_000);
 
-test("a receiver that is dead from its first event on is disabled though each event is tried only once", async () => {
+test("a receiver that fails from its first event on is disabled, although each event is tried only once", async () => {
   await using stage = await startWebhookStage({
     WEBHOOKS_BACKOFF_BASE: "",
     WEBHOOKS_DISABLE_AFTER: "3",
@@ -104,7 +104,7 @@ test("a receiver that is dead from its first event on is disabled though each ev
   await until("it is disabled", async () => (await stage.shown(subscription)).status === "disabled");
 });
 
-test("a receiver that fails at every tenth request gets everything, is never disabled, and holds nothing up", async () => {
+test("a receiver that fails every tenth request gets every event, is never disabled, and delays nothing", async () => {
   await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "0.1", WEBHOOKS_DISABLE_AFTER: "2" });
   const channel = await stage.channel();
   // It refuses no event a third time, which would then wait for nearly as long as the test.
@@ -128,7 +128,7 @@ test("a receiver that fails at every tenth request gets everything, is never dis
 }, 20_000);
 
 describe("endpoints that hang", () => {
-  test("delay nobody, though more of them hang at once than Bun has requests in flight by itself", async () => {
+  test("delay no other receiver, although more of them hang at once than Bun allows requests in flight by default", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "30" });
     const channel = await stage.channel();
     await using receivers = new AsyncDisposableStack();

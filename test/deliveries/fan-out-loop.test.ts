@@ -58,7 +58,7 @@ async function startLoop({ teams = 1, wrap = (database: Database) => database } 
   };
 }
 
-test("another team's posts are committed between the writes in which an event is queued for a thousand", async () => {
+test("another team's posts are committed between the writes that queue an event for a thousand subscriptions", async () => {
   await using stage = await startLoop();
   const [large] = stage.large;
   if (!large) throw new Error("there is no team");
@@ -74,7 +74,7 @@ test("another team's posts are committed between the writes in which an event is
   expect(Math.max(...sizes.slice(1).map((size, nth) => size - (sizes[nth] ?? 0)))).toBeLessThan(many / 2);
 });
 
-test("teams take turns: an event of one is queued for its subscriptions while ten of another one wait", async () => {
+test("teams take turns: an event of one team is queued while ten of another wait", async () => {
   await using stage = await startLoop({ teams: 2 });
   const [first, second] = stage.large;
   if (!first || !second) throw new Error("there are no teams");
@@ -84,7 +84,7 @@ test("teams take turns: an event of one is queued for its subscriptions while te
   expect(stage.jobs()["large-1"]).toBeLessThan(5 * many);
 });
 
-test("a team's events that few want go on together, 25 in a write, after one that hundreds want", async () => {
+test("a team's events with few subscriptions are queued 25 to a write, after one with hundreds", async () => {
   let writes = 0;
   const counting = (database: Database): Database => ({
     ...database,
@@ -111,7 +111,7 @@ test("a team's events that few want go on together, 25 in a write, after one tha
   expect(writes).toBeWithin(52, 55);
 });
 
-test("a write that had to wait for long is followed by a short rest all the same", async () => {
+test("a write that had to wait for long is still followed by a short rest", async () => {
   const rests: number[] = [];
   let endedAt = 0;
   const slow = (database: Database): Database => ({
@@ -132,7 +132,7 @@ test("a write that had to wait for long is followed by a short rest all the same
   expect(Math.min(...rests)).toBeLessThan(300);
 });
 
-test("a stop ends after the write in progress, and the next start goes on from there", async () => {
+test("a stop resolves after the write in progress, and the next start continues from there", async () => {
   await using stage = await startLoop();
   const [large] = stage.large;
   if (!large) throw new Error("there is no team");
@@ -152,7 +152,7 @@ test("a stop ends after the write in progress, and the next start goes on from t
   expect(stage.file.query("SELECT DISTINCT attempts FROM jobs").values()).toEqual([[0]]);
 });
 
-test("what cannot be queued for the moment, on a disk that is full, is queued when it can be", async () => {
+test("an event that cannot be queued because the disk is full is queued once there is room", async () => {
   await using stage = await startLoop();
   const [large] = stage.large;
   if (!large) throw new Error("there is no team");
@@ -165,7 +165,7 @@ test("what cannot be queued for the moment, on a disk that is full, is queued wh
   expect(stage.jobs()["large-1"]).toBe(many);
 });
 
-test("an event is queued for all, also where another change that shares its commit is undone", async () => {
+test("an event is queued for all subscriptions even if another change in its commit is rolled back", async () => {
   await using stage = await startLoop();
   const [large] = stage.large;
   if (!large) throw new Error("there is no team");
@@ -179,7 +179,7 @@ test("an event is queued for all, also where another change that shares its comm
   expect(stage.file.query("SELECT data ->> 'body' FROM events").values()).toEqual([["said"]]);
 });
 
-test("a fan-out asks the database nothing where there is nothing to queue in steps", async () => {
+test("the loop does not query the database when there is nothing to queue in steps", async () => {
   let reads = 0;
   const counting = (database: Database): Database => ({
     ...database,

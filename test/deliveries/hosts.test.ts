@@ -21,7 +21,7 @@ function sent(queue: MemoryQueue, subscriptions: string[]): number {
 }
 
 describe("requests to one host", () => {
-  test("are at most 52 at once of one team, whatever is known of its receivers, and all that wait are sent in the end", async () => {
+  test("are limited to 52 at once for one team, whatever its receivers' track records, and all are sent in the end", async () => {
     const all = names(300);
     const queue = queueAt(all);
     await queue.prove(...all.slice(0, 100));
@@ -37,7 +37,7 @@ describe("requests to one host", () => {
     expect(all.flatMap((name) => queue.jobs.get(name))).toEqual([]);
   });
 
-  test("that wait hold up none to another, and ask the queue for nothing meanwhile", async () => {
+  test("that wait delay none to another host, and query nothing meanwhile", async () => {
     const all = names(300);
     const queue = queueAt(all);
     await queue.prove("elsewhere");
@@ -56,7 +56,7 @@ describe("requests to one host", () => {
     await queue.lanes.stop(0);
   });
 
-  test("of known receivers leave a new one its turn", async () => {
+  test("for known receivers leave a new one its turn", async () => {
     const all = names(100);
     const queue = queueAt([...all, "new"]);
     await queue.prove(...all);
@@ -74,7 +74,7 @@ describe("requests to one host", () => {
     await queue.lanes.stop(0);
   });
 
-  test("begin at once for a team that has none in flight, however many others have", async () => {
+  test("start at once for a team that has none in flight, however many other teams have", async () => {
     const all = names(100);
     const queue = queueAt([...all, "other"]);
     queue.teams.set("other", "other team");
@@ -88,7 +88,7 @@ describe("requests to one host", () => {
     await queue.lanes.stop(0);
   });
 
-  test("are at most 60 at once of all teams, and go to the team next that has the fewest of them in flight", async () => {
+  test("are limited to 60 at once for all teams, and the team with the fewest in flight goes next", async () => {
     const all = names(100);
     const others = names(20, "other");
     const queue = queueAt([...all, ...others]);
@@ -108,7 +108,7 @@ describe("requests to one host", () => {
     await queue.lanes.stop(0);
   });
 
-  test("pass the place on where one that waited has nothing to send any more", async () => {
+  test("pass the place on if a lane that waited has nothing left to send", async () => {
     const all = names(100);
     const queue = queueAt(all);
     for (const name of all) queue.add(name);
@@ -122,7 +122,7 @@ describe("requests to one host", () => {
     await queue.lanes.stop(0);
   });
 
-  test("do not begin after a stop", async () => {
+  test("do not start after a stop", async () => {
     const all = names(100);
     const queue = queueAt(all);
     for (const name of all) queue.add(name);
@@ -136,7 +136,7 @@ describe("requests to one host", () => {
 });
 
 test.each([1, 2, 3, 4])(
-  "any number of teams, hosts and fates end with everything sent (seed %d)",
+  "any mix of teams, hosts and outcomes ends with everything sent (seed %d)",
   async (seed) => {
     const random = new Random(seed);
     const queue = new MemoryQueue(random.pick([40, 300, 2_000]));

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { until } from "../support/conditions.ts";
 import { MemoryQueue, settled } from "./memory-queue.ts";
 
-describe("a fault of the queue", () => {
-  test("while it is asked for jobs makes that subscription wait a second, and no other", async () => {
+describe("an error of the queue", () => {
+  test("while it is read makes that subscription wait for a second, and no other", async () => {
     const queue = new MemoryQueue();
     queue.add("a");
     queue.add("b");
@@ -20,7 +20,7 @@ describe("a fault of the queue", () => {
     await until("it is asked again", () => queue.count("a") === 1);
   });
 
-  test("at one job lets that subscription rest, whatever wakes it, and leaves the program to the others", async () => {
+  test("at one job makes that subscription back off, whatever wakes it, while others continue", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a", "b");
     const [broken] = queue.add("a", 2);
@@ -44,7 +44,7 @@ describe("a fault of the queue", () => {
 });
 
 describe("a stop", () => {
-  test("begins nothing new and waits for what is in flight", async () => {
+  test("starts no more attempts and waits for those in flight", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     queue.add("a", 30);
@@ -63,7 +63,7 @@ describe("a stop", () => {
     expect(queue.begun).toHaveLength(20);
   });
 
-  test("gives up what is still in flight after the time that it was given", async () => {
+  test("gives up on what is still in flight after the given time", async () => {
     const queue = new MemoryQueue();
     queue.add("hangs");
     queue.lanes.wake(["hangs"]);
@@ -74,7 +74,7 @@ describe("a stop", () => {
     expect(queue.count("hangs")).toBe(1);
   });
 
-  test("in the middle of a look begins nothing of what that finds", async () => {
+  test("during a query starts none of the jobs that it finds", async () => {
     const queue = new MemoryQueue();
     queue.add("a", 1);
     let stopping: Promise<void> | undefined;

@@ -21,7 +21,7 @@ function inFlight(queue: MemoryQueue, subscriptions: string[]): number {
   return subscriptions.filter((name) => queue.count(name) > 0).length;
 }
 
-test("one that waits for its pool and for its host has its turn, however busy both are", async () => {
+test("a lane that waits for its pool and for its host gets its turn, however busy both are", async () => {
   const queue = new MemoryQueue({ quick: 275, new: 293, slow: 8 });
   const hanging = names(20, "hangs");
   const busy = names(80, "busy");
@@ -50,7 +50,7 @@ test("one that waits for its pool and for its host has its turn, however busy bo
   await queue.lanes.stop(0);
 });
 
-test("one whose receiver has become quick does not wait behind those that hang", async () => {
+test("a lane whose receiver has become quick does not wait behind those that hang", async () => {
   const queue = new MemoryQueue(60);
   const hanging = names(60, "hangs");
   await slowDown(queue, [...hanging, "answers"]);
@@ -65,7 +65,7 @@ test("one whose receiver has become quick does not wait behind those that hang",
   await queue.lanes.stop(0);
 });
 
-test("an attempt that found no room among the slow ones gives its place back when there is some", async () => {
+test("an attempt for which the slow pool had no room gives its place back as soon as there is some", async () => {
   const queue = new MemoryQueue(60);
   const slow = names(60, "slow");
   const fresh = names(60, "new");
@@ -83,7 +83,7 @@ test("an attempt that found no room among the slow ones gives its place back whe
   await queue.lanes.stop(0);
 });
 
-test("what was fetched ahead does not overtake what enabling puts before it", async () => {
+test("prefetched jobs do not overtake those that enabling puts before them", async () => {
   const queue = new MemoryQueue();
   const order: number[] = [];
   const all = queue.add("s", 8);
@@ -107,7 +107,7 @@ test("what was fetched ahead does not overtake what enabling puts before it", as
   await queue.lanes.stop(0);
 });
 
-test("another team's attempts leave a receiver that is doing well its share", async () => {
+test("another team's attempts leave a healthy receiver its share", async () => {
   const queue = new MemoryQueue();
   const others = names(150, "other");
   for (const name of others) queue.teams.set(name, "other team");
@@ -123,7 +123,7 @@ test("another team's attempts leave a receiver that is doing well its share", as
   await queue.lanes.stop(0);
 });
 
-test("receivers that began to hang keep no places from one of their own team", async () => {
+test("receivers that began to hang keep no places from another one of their team", async () => {
   const queue = new MemoryQueue();
   const hanging = names(300, "hangs");
   await queue.prove(...hanging, "quick");

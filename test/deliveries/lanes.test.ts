@@ -6,7 +6,7 @@ const names = (count: number, prefix = "s") =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
 describe("turns", () => {
-  test("go round: each subscription has one job sent before any has its second", async () => {
+  test("alternate: each subscription gets one attempt before any gets its second", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a", "b", "c");
     for (const name of ["a", "b", "c"]) queue.add(name, 3);
@@ -15,7 +15,7 @@ describe("turns", () => {
     expect(queue.begun).toEqual(["a", "b", "c", "a", "b", "c", "a", "b", "c"]);
   });
 
-  test("take the jobs of a subscription in the order in which they are due", async () => {
+  test("take a subscription's jobs in order of their due times", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     const now = Date.now();
@@ -27,7 +27,7 @@ describe("turns", () => {
     expect([...queue.inFlight.keys()]).toEqual([first, middle, late] as number[]);
   });
 
-  test("go on with what is left each time an attempt ends, until nothing is", async () => {
+  test("continue each time an attempt ends, until no job is left", async () => {
     const queue = new MemoryQueue();
     queue.add("a", 70);
     queue.lanes.wake(["a"]);
@@ -41,8 +41,8 @@ describe("turns", () => {
   });
 });
 
-describe("the beginnings of many attempts", () => {
-  test("leave the program to others in between, and for longer where the receivers are slow, but not where they are quick", async () => {
+describe("starting many attempts", () => {
+  test("yields to other work in between: longer for slow receivers, not at all for quick ones", async () => {
     const all = names(40);
     const queue = new MemoryQueue();
     queue.onLook = () => Bun.sleepSync(1);
@@ -81,7 +81,7 @@ describe("a subscription's share", () => {
     expect(queue.count("a")).toBe(20);
   });
 
-  test("shrinks as others ask, and what is in flight is let finish", async () => {
+  test("shrinks as other subscriptions claim theirs, while attempts in flight finish", async () => {
     const queue = new MemoryQueue();
     const all = names(40);
     await queue.prove(...all);
@@ -100,7 +100,7 @@ describe("a subscription's share", () => {
     expect(queue.count("s0")).toBe(3);
   });
 
-  test("is never less than one, however many ask", async () => {
+  test("is never less than one, however many subscriptions claim one", async () => {
     const queue = new MemoryQueue();
     const all = names(230);
     await queue.prove(...all);
@@ -110,7 +110,7 @@ describe("a subscription's share", () => {
     expect(all.map((name) => queue.count(name))).toEqual(all.map(() => 1));
   });
 
-  test("is not taken up by one whose next job is due later", async () => {
+  test("is not claimed by a subscription whose next job is due later", async () => {
     const queue = new MemoryQueue();
     const asleep = names(100, "asleep");
     await queue.prove("a");
@@ -124,7 +124,7 @@ describe("a subscription's share", () => {
 });
 
 describe("a job that is due later", () => {
-  test("is sent when its time has come, not before, and nothing is asked meanwhile", async () => {
+  test("is sent when it is due, not before, without queries meanwhile", async () => {
     const queue = new MemoryQueue();
     const dueAt = Date.now() + 60;
     queue.add("a", 1, dueAt);
@@ -136,7 +136,7 @@ describe("a job that is due later", () => {
     expect(queue.asked.get("a")).toBeLessThanOrEqual(3);
   });
 
-  test("does not keep back one that is due now, nor is it forgotten over it", async () => {
+  test("does not delay one that is due now, and is not forgotten because of it", async () => {
     const queue = new MemoryQueue();
     queue.add("a", 1, Date.now() + 40);
     queue.lanes.wake(["a"]);
@@ -149,7 +149,7 @@ describe("a job that is due later", () => {
     await until("the later one is sent too", () => queue.begun.length === 2);
   });
 
-  test("may be due in more time than a timer can be set for", async () => {
+  test("may be due later than the longest delay of a timer", async () => {
     const queue = new MemoryQueue();
     queue.add("far", 1, Date.now() + 100 * 24 * 3_600_000);
     queue.add("near", 1, Date.now() + 20);
@@ -161,7 +161,7 @@ describe("a job that is due later", () => {
 });
 
 describe("a wake", () => {
-  test("in the middle of a look that finds nothing leads to another look", async () => {
+  test("during a query that finds nothing leads to another query", async () => {
     const queue = new MemoryQueue();
     queue.onLook = () => {
       queue.onLook = () => {};
@@ -173,7 +173,7 @@ describe("a wake", () => {
     expect(queue.count("a")).toBe(1);
   });
 
-  test("while its jobs are in flight sends none of them a second time", async () => {
+  test("while a subscription's jobs are in flight sends none of them twice", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     queue.add("a", 3);
@@ -184,7 +184,7 @@ describe("a wake", () => {
     expect(queue.begun).toHaveLength(3);
   });
 
-  test("for a subscription that nothing waits for costs one look and leaves nothing behind", async () => {
+  test("for a subscription without jobs costs one query and leaves nothing behind", async () => {
     const queue = new MemoryQueue();
     const idle = names(1_000, "idle");
     queue.lanes.wake(idle);
@@ -198,8 +198,8 @@ describe("a wake", () => {
   });
 });
 
-describe("jobs that were dropped after they had been fetched", () => {
-  test("do not hide the new ones behind them", async () => {
+describe("jobs that are deleted after they were prefetched", () => {
+  test("do not hide the new jobs behind them", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     const [first, ...others] = queue.add("a", 30);

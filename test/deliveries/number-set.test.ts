@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { NumberSet } from "../../src/deliveries/number-set.ts";
 
-test("a set holds the numbers that were added to it and no others, from its first to its last", () => {
+test("a set contains exactly the numbers that were added, from its first to its last", () => {
   const set = new NumberSet(1_000, 1_020);
   const added = [1_000, 1_007, 1_008, 1_020];
   for (const number of added) set.add(number);
@@ -9,7 +9,7 @@ test("a set holds the numbers that were added to it and no others, from its firs
   expect(range.filter((number) => set.has(number))).toEqual(added);
 });
 
-test("a number outside of the range is not taken, and does no harm to those in it", () => {
+test("a number outside the range is ignored and does not affect the others", () => {
   const set = new NumberSet(1_000, 1_020);
   for (const number of [0, 999, 1_100, 2 ** 40, -1]) set.add(number);
   expect(Array.from({ length: 2_000 }, (_, number) => number).filter((number) => set.has(number))).toEqual(

@@ -7,7 +7,7 @@ async function second(stage: WebhookStage): Promise<TestServer> {
 }
 
 describe("a second server on the same data folder", () => {
-  test("is refused in clear words, and the first one goes on: each event is delivered once", async () => {
+  test("is refused with a clear message, and the first one continues: each event is delivered once", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
     expect(await refusalOf(second(stage))).toMatch(/Another parley is serving .* already/);
@@ -16,7 +16,7 @@ describe("a second server on the same data folder", () => {
     expect((await listener.delivered()).map(({ data }) => data.body)).toEqual(["still here"]);
   });
 
-  test("may start as soon as the first one has stopped, or was killed", async () => {
+  test("may start as soon as the first one has stopped or was killed", async () => {
     await using stage = await startWebhookStage();
     await stage.stop();
     {
@@ -29,7 +29,7 @@ describe("a second server on the same data folder", () => {
     await stage.restart();
   });
 
-  test("is one of those that start at the same moment: one of them serves, the others are refused", async () => {
+  test("may start at the same moment: one of them serves, the others are refused", async () => {
     await using stage = await startWebhookStage();
     await stage.stop();
     const starts = await Promise.allSettled([second(stage), second(stage), second(stage)]);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { startReceiver } from "../support/receivers/receiver.ts";
 import { startWebhookStage } from "../support/webhook-stage.ts";
 
-test("a server that was paused blames no receiver that answered meanwhile, and delivers again", async () => {
+test("a server that was paused blames no receiver that responded meanwhile, and delivers again", async () => {
   await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "1", WEBHOOKS_DISABLE_AFTER: "2" });
   const channel = await stage.channel();
   await using listener = await stage.listen({ channel_ids: [channel.id] });
@@ -28,7 +28,7 @@ test("a server that was paused blames no receiver that answered meanwhile, and d
   expect(await stage.audit("webhook.auto_disabled")).toEqual([]);
 }, 20_000);
 
-test("a request that no file descriptor is left for is none of the receiver's, over any kind of address", async () => {
+test("running out of file descriptors is not the receiver's fault, for any kind of address", async () => {
   await using receiver = startReceiver();
   const script = Bun.fileURLToPath(import.meta.resolve("./attempt-without-descriptors.ts"));
   for (const url of [receiver.url, receiver.url.replace("http:", "https:"), "http://nobody.invalid/"]) {

@@ -22,7 +22,7 @@ async function pinged({ id }: { id: string }, blockPrivate = false) {
 }
 
 describe("a ping", () => {
-  test("is one signed request of type ping in the form of every delivery", async () => {
+  test("is one signed request of type ping in the same form as every delivery", async () => {
     await using listener = await stage.listen({ events: ["reaction.added"] });
     const pong = await pinged(listener.subscription);
     const request = await listener.receiver.nth(1);
@@ -34,7 +34,7 @@ describe("a ping", () => {
     expect(signatureOf(request).digests).toEqual([digestOf(request, listener.subscription.secret)]);
   });
 
-  test("tells how the receiver answered, with the start of what it said", async () => {
+  test("reports how the receiver responded, with the start of the response body", async () => {
     await using listener = await stage.listen({ events: ["reaction.added"] }, () => {
       return new Response(`no such hook\u0000${"x".repeat(5000)}`, { status: 404 });
     });
@@ -50,7 +50,7 @@ describe("a ping", () => {
     });
   });
 
-  test("leaves no trace: no attempt, no streak, no success", async () => {
+  test("changes nothing: no attempt, no streak, no success", async () => {
     await using listener = await stage.listen({ events: ["reaction.added"] }, statuses(500, 200));
     const before = await stage.shown(listener.subscription);
     await pinged(listener.subscription);
@@ -66,7 +66,7 @@ describe("a ping", () => {
     expect(listener.receiver.requests).toHaveLength(1);
   });
 
-  test("passes the address guard like every delivery", async () => {
+  test("is checked by the address guard like every delivery", async () => {
     await using listener = await stage.listen({ events: ["reaction.added"] });
     const pong = await pinged(listener.subscription, true);
     expect(pong).toMatchObject({ succeeded: false, response_status: null, response: null });
@@ -74,7 +74,7 @@ describe("a ping", () => {
     expect(listener.receiver.requests).toEqual([]);
   });
 
-  test("is refused for a subscription that is not there", async () => {
+  test("is refused for a subscription that does not exist", async () => {
     expect(await refusalOf(pinged({ id: crypto.randomUUID() }))).toMatch(/no such/);
   });
 });

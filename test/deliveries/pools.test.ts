@@ -6,7 +6,7 @@ const names = (count: number, prefix = "s") =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
 describe("an endpoint that hangs", () => {
-  test("delays nobody else", async () => {
+  test("delays no other subscription", async () => {
     const queue = new MemoryQueue();
     await queue.prove("hangs", "answers");
     queue.add("hangs", 1_000);
@@ -21,7 +21,7 @@ describe("an endpoint that hangs", () => {
     expect(queue.count("hangs")).toBe(20);
   });
 
-  test("delays nobody even when as many hang as fill all shared places between them", async () => {
+  test("delays no other subscription even when enough endpoints hang to fill all shared places", async () => {
     const queue = new MemoryQueue();
     const hanging = names(10, "hangs");
     await queue.prove(...hanging, "answers");
@@ -40,7 +40,7 @@ describe("an endpoint that hangs", () => {
     expect(queue.jobs.get("answers")).toEqual([]);
   });
 
-  test("sends no more than 240 requests at once with all that answered before, and those after them have their turn", async () => {
+  test("holds at most 240 quick places together with others like it, and the rest get their turns", async () => {
     const queue = new MemoryQueue();
     const hanging = names(290, "hangs");
     await queue.prove(...hanging);
@@ -53,7 +53,7 @@ describe("an endpoint that hangs", () => {
     expect(new Set(queue.begun).size).toBe(290);
   });
 
-  test("gives back the place among those that answer after a second, however long it goes on", async () => {
+  test("gives back its quick place after a tenth of a second, however long it hangs", async () => {
     const queue = new MemoryQueue();
     const hanging = names(290, "hangs");
     await queue.prove(...hanging, "answers");
@@ -67,7 +67,7 @@ describe("an endpoint that hangs", () => {
     await queue.lanes.stop(0);
   });
 
-  test("has no place among those that answer once it was slow, until it answers quickly", async () => {
+  test("gets no quick place after it was slow, until it responds quickly", async () => {
     const queue = new MemoryQueue();
     const slow = names(300, "slow");
     for (const name of slow) queue.add(name, 3);
@@ -86,7 +86,7 @@ describe("an endpoint that hangs", () => {
     expect(queue.count("answers")).toBe(20);
   });
 
-  test("is slow, however short a time its attempts have", async () => {
+  test("counts as slow, however short the timeout", async () => {
     const queue = new MemoryQueue();
     const hanging = names(300, "hangs");
     for (const name of hanging) queue.add(name, 2);
@@ -103,7 +103,7 @@ describe("an endpoint that hangs", () => {
     expect([queue.inFlight.size, queue.count("answers")]).toEqual([320, 20]);
   });
 
-  test("takes no share from a slow receiver that answers: it has one place, whatever there is", async () => {
+  test("takes no share from a slow receiver that responds: it holds one place, however many there are", async () => {
     const queue = new MemoryQueue();
     const hanging = names(300, "hangs");
     for (const name of hanging) queue.add(name, 2);
@@ -121,7 +121,7 @@ describe("an endpoint that hangs", () => {
     expect(queue.count("slow")).toBe(20);
   });
 
-  test("is found out while something else waits for its lane's turn, which it does not lose", async () => {
+  test("is detected while another job waits for its lane's turn, which the lane does not lose", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a", "b");
     queue.add("a", 1);
@@ -136,7 +136,7 @@ describe("an endpoint that hangs", () => {
     await queue.lanes.stop(0);
   });
 
-  test("takes up no more places than the process has descriptors for", async () => {
+  test("holds no more places than the process has descriptors for", async () => {
     const queue = new MemoryQueue(16);
     const hanging = names(100, "hangs");
     for (const name of hanging) queue.add(name, 2);

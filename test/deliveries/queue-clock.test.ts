@@ -14,7 +14,7 @@ afterEach(() => {
 const startedAt = Date.now() - performance.now();
 const offTrue = (clock: QueueClock) => clock.now() - startedAt - performance.now();
 
-test("what is due stays due when the machine's clock is set back, and a wait lasts as long as it was to", async () => {
+test("jobs stay due when the system clock is set back, and waits do not get longer", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const clock = new QueueClock(workspace.database.read);
@@ -23,7 +23,7 @@ test("what is due stays due when the machine's clock is set back, and a wait las
   expect(offTrue(clock)).toBeWithin(-50, 50);
 });
 
-test("what is due later is due earlier, and never later, when the machine's clock is set forward", async () => {
+test("jobs become due earlier, never later, when the system clock is set forward", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const clock = new QueueClock(workspace.database.read);
@@ -33,7 +33,7 @@ test("what is due later is due earlier, and never later, when the machine's cloc
   expect(offTrue(clock)).toBeWithin(hourMs - 50, hourMs + 50);
 });
 
-test("what was put off before the clock was set back between two starts waits no longer for it", async () => {
+test("a retry waits no longer when the system clock is set back between two starts", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const { database } = workspace;
@@ -55,7 +55,7 @@ test("what was put off before the clock was set back between two starts waits no
   expect(offTrue(new QueueClock(database.read))).toBeWithin(hourMs - 50, hourMs + 50);
 });
 
-test("a clock that went forward and back is made up for by the next start too", async () => {
+test("the next start also makes up for a clock that went forward and back", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const { database } = workspace;

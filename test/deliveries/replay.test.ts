@@ -54,7 +54,7 @@ async function isReplay(attemptId: string): Promise<boolean> {
 }
 
 describe("a replay", () => {
-  test("sends the same bytes under the same id, freshly signed for the moment of it", async () => {
+  test("sends the same bytes with the same id, freshly signed at the current time", async () => {
     await using listener = await delivered();
     const before = Math.floor(Date.now() / 1000);
     await replayed(listener.attemptId);
@@ -68,7 +68,7 @@ describe("a replay", () => {
     expect(signatureOf(again).digests).toEqual([digestOf(again, listener.subscription.secret)]);
   });
 
-  test("is signed with the secret that is current then", async () => {
+  test("is signed with the current secret", async () => {
     await using listener = await delivered();
     const { vault } = stage;
     const { id, secret: old } = listener.subscription;
@@ -81,7 +81,7 @@ describe("a replay", () => {
     expect(signatureOf(again).digests).not.toContain(digestOf(again, old));
   });
 
-  test("is appended to the log, marked, and is what it returns; the original stays as it was", async () => {
+  test("appends an attempt to the log, marked as a replay, and returns it; the original does not change", async () => {
     await using listener = await delivered(statuses(500, 200));
     const [original] = await attemptsOf(listener, 1);
     const returned = await replayed(listener.attemptId);
@@ -104,7 +104,7 @@ describe("a replay", () => {
     expect(listed.map((attempt) => attempt.replay)).toEqual([true, false]);
   });
 
-  test("is audited with who did it", async () => {
+  test("is audited with its actor", async () => {
     await using listener = await delivered();
     const { id } = await replayed(listener.attemptId);
     const [entry] = await stage.audit("delivery.replayed");
@@ -115,14 +115,14 @@ describe("a replay", () => {
     });
   });
 
-  test("that succeeds does not clear the streak, nor is it a success of the subscription", async () => {
+  test("that succeeds does not clear the streak and does not count as a success of the subscription", async () => {
     await using listener = await delivered(statuses(500, 204));
     expect(await replayed(listener.attemptId)).toMatchObject({ succeeded: true });
     const shown = await stage.shown(listener.subscription);
     expect(shown).toMatchObject({ status: "active", consecutive_failures: 1, last_success_at: null });
   });
 
-  test("that fails does not count for the streak, disables nothing and is never retried", async () => {
+  test("that fails does not count towards the streak, disables nothing and is never retried", async () => {
     await using listener = await delivered(statuses(500));
     for (let nth = 0; nth < 4; nth++) {
       expect(await replayed(listener.attemptId)).toMatchObject({ succeeded: false, response_status: 500 });
@@ -134,7 +134,7 @@ describe("a replay", () => {
     expect(listener.receiver.requests).toHaveLength(5);
   });
 
-  test("that fails leaves nothing in the queue when nothing was there", async () => {
+  test("that fails leaves an empty queue empty", async () => {
     await using listener = await delivered(statuses(200, 500));
     await replayed(listener.attemptId);
     expect(stage.queued(listener.subscription)).toBe(0);
@@ -144,7 +144,7 @@ describe("a replay", () => {
     });
   });
 
-  test("works on a disabled subscription, which stays as it is", async () => {
+  test("works on a disabled subscription, which does not change", async () => {
     await using listener = await delivered();
     await stage.disable(listener.subscription);
     const { deliveries: _, ...before } = await stage.shown(listener.subscription);
@@ -153,7 +153,7 @@ describe("a replay", () => {
     expect(listener.receiver.requests).toHaveLength(2);
   });
 
-  test("of a replay sends the same once more", async () => {
+  test("of a replay sends the same again", async () => {
     await using listener = await delivered();
     const { id } = await replayed(listener.attemptId);
     await replayed(id.toUpperCase());
@@ -175,14 +175,14 @@ describe("a replay", () => {
     expect(listener.receiver.requests).toHaveLength(3);
   });
 
-  test("passes the address guard like every delivery", async () => {
+  test("is checked by the address guard like every delivery", async () => {
     await using listener = await delivered();
     const blocked = await replayed(listener.attemptId, { blockPrivate: true });
     expect(blocked).toMatchObject({ succeeded: false, error: "blocked: the URL is not publicly reachable" });
     expect(listener.receiver.requests).toHaveLength(1);
   });
 
-  test("needs no server, and what it did is there when one starts", async () => {
+  test("needs no server, and its effects are there when one starts", async () => {
     await using own = await startWebhookStage();
     await using listener = await own.listen({ events: ["message.created"] });
     await own.post(own.team.general);
@@ -214,7 +214,7 @@ describe("a replay is refused, sends nothing and logs nothing,", () => {
     expect(await traces()).toEqual(before);
   }
 
-  test("when there is no such attempt, or it is another workspace's", async () => {
+  test("when there is no such attempt, or it belongs to another team", async () => {
     await using listener = await delivered();
     const other = await stage.workspace.team("Umbrella");
     await refused(listener, crypto.randomUUID(), /no such/);

@@ -45,7 +45,7 @@ async function restartAndSweep(stage: WebhookStage, days: string): Promise<Recor
 }
 
 describe("when the server starts", () => {
-  test("attempts that are older than the setting go, with the events that only they told of; younger ones stay", async () => {
+  test("attempts older than the setting are deleted, with events that only they refer to; newer ones are kept", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
     using tables = openTables(stage);
@@ -82,7 +82,7 @@ describe("when the server starts", () => {
     expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
   });
 
-  test("0 days keep nothing that waits for a deleted subscription, and no event that the log does not tell of", async () => {
+  test("0 days keep no jobs of a deleted subscription, and no event that nothing in the log refers to", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_DELIVERY_RETENTION_DAYS: "0" });
     await using kept = await stage.listen({ events: ["message.created"] });
     await using deleted = await stage.listen({ events: ["message.updated"] }, hang);
@@ -101,7 +101,7 @@ describe("when the server starts", () => {
     expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
   });
 
-  test("a deleted subscription goes with its secret as soon as the log tells nothing of it", async () => {
+  test("a deleted subscription is removed with its secret as soon as nothing in the log refers to it", async () => {
     await using stage = await startWebhookStage();
     await using kept = await stage.listen({ events: ["message.created"] });
     await using logged = await stage.listen({ events: ["message.created"] });
@@ -122,7 +122,7 @@ describe("when the server starts", () => {
     });
   });
 
-  test("an attempt from a clock that ran ahead keeps none of those behind it", async () => {
+  test("an attempt logged while the clock was ahead keeps none of those after it", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
     using tables = openTables(stage);
@@ -137,7 +137,7 @@ describe("when the server starts", () => {
     expect(tables.count()).toEqual({ attempts: 250, events: 1, jobs: 0 });
   });
 
-  test("an event that still waits to go somewhere stays, however old, and goes there", async () => {
+  test("an event that is still queued is kept, however old, and is delivered", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
     await using listener = await stage.listen({ events: ["message.created"] }, statuses(500, 204));
     using tables = openTables(stage);
@@ -154,7 +154,7 @@ describe("when the server starts", () => {
     expect((await listener.delivered()).map(({ data }) => data.body)).toEqual(["patient", "patient"]);
   });
 
-  test("what waited for a deleted subscription goes, and nothing of what waits for others", async () => {
+  test("the jobs of a deleted subscription are deleted, and none of other subscriptions", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
     await using kept = await stage.listen({ events: ["message.created"] }, statuses(500));
     await using deleted = await stage.listen({ events: ["message.created"] }, statuses(500));
@@ -168,7 +168,7 @@ describe("when the server starts", () => {
     expect(deleted.receiver.requests).toHaveLength(1);
   });
 
-  test("thousands of old attempts go, while messages are posted and delivered", async () => {
+  test("thousands of old attempts are deleted while messages are posted and delivered", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
     using tables = openTables(stage);
@@ -184,7 +184,7 @@ describe("when the server starts", () => {
     expect(tables.count()).toEqual({ attempts: 10, events: 10, jobs: 0 });
   });
 
-  test("a clock that was wrong for a while takes no other attempts with it", async () => {
+  test("attempts logged while the clock was wrong take no others with them", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
     using tables = openTables(stage);
@@ -205,7 +205,7 @@ describe("when the server starts", () => {
   });
 });
 
-test("retention goes on while the integrations are switched off", async () => {
+test("retention runs while the integrations are switched off", async () => {
   await using stage = await startWebhookStage();
   await using receiver = startReceiver();
   const subscription = await stage.subscribe(receiver, { events: ["message.created"] });

@@ -31,7 +31,7 @@ async function left(database: Database): Promise<number[]> {
   return await selectEventSeqs(database.read, { after: 0, limit: 10_000 });
 }
 
-test("of a thousand events those that wait for somebody stay, and no others", async () => {
+test("of a thousand events exactly those that are queued are kept", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const { database } = workspace;
@@ -44,7 +44,7 @@ test("of a thousand events those that wait for somebody stay, and no others", as
   expect(await left(database)).toEqual(even);
 });
 
-test("an event that is gone is not queued for anybody any more, and keeps no later event of its team from it", async () => {
+test("an event that is gone is no longer queued for any subscription, and does not block later events of its team", async () => {
   using folder = temporaryFolder();
   await using workspace = openWorkspace(folder.path);
   const { database } = workspace;
@@ -82,7 +82,7 @@ test("a stop does not wait for the rest between two steps", async () => {
 });
 
 test.each([3, 5, 7])(
-  "events whose deliveries are made due at once while retention looks at the queue stay (look %i)",
+  "events whose jobs are made due at once while retention reads the queue are kept (read %i)",
   async (nth) => {
     using folder = temporaryFolder();
     await using workspace = openWorkspace(folder.path);

@@ -40,7 +40,7 @@ describe("the wait before the next attempt", () => {
     expect(waitMs({ maxAttempts: 1, status: 503, retryAfter: "10" })).toBeUndefined();
   });
 
-  test("grows from the base that is set", () => {
+  test("grows from the configured base", () => {
     expect(waitMs({ attempt: 3, baseMs: 50 })).toBe(1_800);
     expect(waitMs({ baseMs: 0 })).toBe(0);
   });
@@ -49,11 +49,11 @@ describe("the wait before the next attempt", () => {
     [0, 9 * second],
     [0.25, 9.5 * second],
     [1 - Number.EPSILON, 11 * second],
-  ])("is spread by ten per cent either way, random %f makes it %i ms", (random, expected) => {
+  ])("has a jitter of ten per cent either way: random %f makes it %i ms", (random, expected) => {
     expect(waitMs({ random: () => random })).toBe(expected);
   });
 
-  test("is random when nobody says otherwise, and a whole number", () => {
+  test("is random by default, and an integer", () => {
     for (let tries = 0; tries < 200; tries++) {
       const at = nextAttemptAt({
         attempt: 2,
@@ -112,7 +112,7 @@ describe("Retry-After", () => {
     ["a date in another zone", 429, "Fri, 20 Nov 2026 17:26:00 +0000"],
     ["an ISO date", 429, "2026-11-20T17:26:00Z"],
     ["an impossible date", 429, "Fri, 99 Xyz 2026 17:26:00 GMT"],
-  ])("is passed over: %s (%i, %s)", (_, status, retryAfter) => {
+  ])("is ignored: %s (%i, %s)", (_, status, retryAfter) => {
     expect(waitMs({ status, retryAfter })).toBe(10 * second);
   });
 

@@ -14,15 +14,15 @@ const oldHex = "00b389e96aafdc3b91c6a2c07c9528c3a26cdd8055f18e2d70a4d37d0959d8e7
 const header = `t=${signedAt},v1=${newHex}`;
 
 describe("the signature of a delivery", () => {
-  test("holds the time and the digest that openssl makes of time, dot and body", () => {
+  test("consists of the time and the digest that openssl computes for time, dot and body", () => {
     expect(deliverySignature(["whsec_new"], signedAt, body)).toBe(header);
   });
 
-  test("is the same for the bytes of the body as for its text", () => {
+  test("is the same for a body as bytes and as text", () => {
     expect(deliverySignature(["whsec_new"], signedAt, new TextEncoder().encode(body))).toBe(header);
   });
 
-  test("holds a digest for each secret while a rotation overlaps, in the order given", () => {
+  test("has a digest for each secret during the overlap of a rotation, in the given order", () => {
     const both = deliverySignature(["whsec_new", "whsec_old"], signedAt, body);
     expect(both).toBe(`t=${signedAt},v1=${newHex},v1=${oldHex}`);
     for (const secret of ["whsec_new", "whsec_old"]) {
@@ -39,7 +39,7 @@ describe("a receiver", () => {
     ["at once", signedAt],
     ["300 seconds later", signedAt + 300],
     ["with a clock 300 seconds behind", signedAt - 300],
-  ])("believes a delivery %s", (_, now) => {
+  ])("accepts a delivery %s", (_, now) => {
     expect(verifyDeliverySignature(header, body, "whsec_new", now)).toEqual({
       ok: true,
       timestampSeconds: signedAt,
@@ -68,7 +68,7 @@ describe("a receiver", () => {
     expect(verifyDeliverySignature(given, text, secret, signedAt)).toEqual({ ok: false, reason: "mismatch" });
   });
 
-  test("tells a wrong signature from a stale one first", () => {
+  test("reports a wrong signature rather than a stale one", () => {
     const verdict = verifyDeliverySignature(header, "{}", "whsec_new", signedAt + 10_000);
     expect(verdict).toEqual({ ok: false, reason: "mismatch" });
   });
@@ -80,7 +80,7 @@ describe("a receiver", () => {
     });
   });
 
-  test("passes over fields that it does not know", () => {
+  test("ignores unknown fields", () => {
     const given = `t=${signedAt},v0=abc,v1=${newHex},v2=zzz`;
     expect(verifyDeliverySignature(given, body, "whsec_new", signedAt).ok).toBe(true);
   });
@@ -114,7 +114,7 @@ describe("a receiver", () => {
   });
 });
 
-describe("a receiver that goes by Standard Webhooks", () => {
+describe("a receiver that follows Standard Webhooks", () => {
   const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   const signature = new Webhook(secret).sign("msg_1", new Date(signedAt * 1000), body);
   const sent = { id: "msg_1", timestamp: `${signedAt}`, signature };
@@ -127,7 +127,7 @@ describe("a receiver that goes by Standard Webhooks", () => {
     return verifyStandardSignature(new Headers(headers as Array<[string, string]>), raw, secret, now);
   }
 
-  test("believes what the library signs, also beside the signature of another secret", () => {
+  test("accepts what the library signs, also together with the signature of another secret", () => {
     const believed = { ok: true as const, timestampSeconds: signedAt };
     expect(verdict({}, signedAt + 300)).toEqual(believed);
     const other = new Webhook("whsec_AAAA").sign("msg_1", new Date(signedAt * 1000), body);
@@ -142,7 +142,7 @@ describe("a receiver that goes by Standard Webhooks", () => {
     ["malformed", { timestamp: `0${signedAt}` }],
     ["mismatch", { id: "msg_2" }],
     ["mismatch", { timestamp: `${signedAt + 1}` }],
-  ])("finds %s what came with %j", (reason, changed) => {
+  ])("reports %s for a delivery with %j", (reason, changed) => {
     expect(verdict(changed)).toEqual({ ok: false, reason } as ReturnType<typeof verdict>);
   });
 

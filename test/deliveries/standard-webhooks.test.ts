@@ -35,8 +35,8 @@ function verified(request: Received, secret: string): unknown {
 
 const signaturesOf = (request: Received) => (request.headers.get("webhook-signature") ?? "").split(" ");
 
-describe("a library of Standard Webhooks believes", () => {
-  test("a delivery and its retry, each signed for its own moment and under the id of the event", async () => {
+describe("a Standard Webhooks library accepts", () => {
+  test("a delivery and its retry, each signed at its own time with the id of the event", async () => {
     await using listener = await listenTo(500, 204);
     await stage.post(listener.channel, "Grüße 👋");
     for (const request of await listener.receiver.received(2)) {
@@ -67,7 +67,7 @@ describe("a library of Standard Webhooks believes", () => {
     expect(verified(pinged, secret)).toMatchObject({ type: "ping" });
   });
 
-  test("what is sent while a rotation overlaps, under either secret, and afterwards under the new one alone", async () => {
+  test("deliveries during the overlap of a rotation with either secret, and later ones with the new secret only", async () => {
     await using listener = await listenTo(204);
     const { id, secret: old } = listener.subscription;
     const rotate = async (overlapMs: number) => {
@@ -91,7 +91,7 @@ describe("a library of Standard Webhooks believes", () => {
       expect(() => verified(after, secret)).toThrow("No matching signature");
   });
 
-  test("what is signed with a secret of before, which has two characters fewer", async () => {
+  test("signatures with a secret of an earlier version, which is two characters shorter", async () => {
     await using listener = await listenTo(204);
     const secret = "whsec_uZhGMxHAQQBfkNwY7lRdfykd4moMbtkTGkWP3qFh4333vF";
     await useSecret(listener.subscription, secret);
@@ -101,7 +101,7 @@ describe("a library of Standard Webhooks believes", () => {
   });
 });
 
-test("a library of Standard Webhooks refuses what was altered, and what others signed", async () => {
+test("a Standard Webhooks library rejects altered deliveries, and those signed with another secret", async () => {
   await using listener = await listenTo(204);
   const { secret } = listener.subscription;
   await stage.post(listener.channel);

@@ -22,7 +22,7 @@ function hang(queue: MemoryQueue, subscriptions: string[]): void {
 }
 
 describe("turns", () => {
-  test("go round by team, then by subscription, however many subscriptions a team has", async () => {
+  test("alternate by team, then by subscription, however many subscriptions a team has", async () => {
     const many = ["a", "b", "c"];
     const queue = queueOf({ large: many, small: ["x"] });
     await queue.prove(...many, "x");
@@ -32,7 +32,7 @@ describe("turns", () => {
     expect(queue.begun).toEqual(["a", "x", "b", "x", "c", "a", "b", "c"]);
   });
 
-  test("come first to the team that has the fewest in flight", async () => {
+  test("go to the team with the fewest attempts in flight", async () => {
     const many = names(300, "many");
     const queue = queueOf({ large: many, small: ["x", "y"] });
     await queue.prove(...many, "x", "y");
@@ -51,7 +51,7 @@ describe("turns", () => {
     await queue.lanes.stop(0);
   });
 
-  test("cost the same, however many wait", () => {
+  test("cost the same however many subscriptions wait", () => {
     const turns = new Turns<{ teamId: string }>();
     const count = 300_000;
     for (let nth = 0; nth < count; nth++) turns.push({ teamId: `team ${nth % 1_000}` });
@@ -67,8 +67,8 @@ describe("turns", () => {
   });
 });
 
-describe("a team of which any number of endpoints hang", () => {
-  test("leaves a place at once to a team that comes later, among receivers that are new and among those known", async () => {
+describe("a team with any number of endpoints that hang", () => {
+  test("leaves a free place for a team that comes later, for new and for known receivers", async () => {
     const hanging = names(400, "hangs");
     const queue = queueOf({ hog: hanging, other: ["known", "new"] });
     await queue.prove("known");
@@ -80,7 +80,7 @@ describe("a team of which any number of endpoints hang", () => {
     await queue.lanes.stop(0);
   });
 
-  test("takes up no more than 1,024 slow places and 256 new ones, and others have theirs at once even then", async () => {
+  test("holds at most 1,024 slow places and 256 new ones, and other teams still get theirs at once", async () => {
     const hanging = names(1_500, "hangs");
     const others = names(30, "other");
     const queue = queueOf({ hog: hanging, other: others });
@@ -93,7 +93,7 @@ describe("a team of which any number of endpoints hang", () => {
     await queue.lanes.stop(0);
   });
 
-  test("shares alike with others that do the same, and leaves a place for one more team", async () => {
+  test("shares equally with other such teams, and leaves a place for one more team", async () => {
     const teams = Object.fromEntries(names(10, "team").map((team) => [team, names(100, `${team} `)]));
     const queue = queueOf({ ...teams, last: ["x"] });
     const all = Object.values(teams).flat();
@@ -107,7 +107,7 @@ describe("a team of which any number of endpoints hang", () => {
     await queue.lanes.stop(0);
   });
 
-  test("takes no share from another team's subscription that may have several at once", async () => {
+  test("takes no share from another team's subscription that may have several attempts at once", async () => {
     const hanging = names(200, "hangs");
     const queue = queueOf({ hog: hanging, other: ["x"] });
     await queue.prove(...hanging, "x");
@@ -120,7 +120,7 @@ describe("a team of which any number of endpoints hang", () => {
     await queue.lanes.stop(0);
   });
 
-  test.each([1, 3, 6, 12, 30])("delays nobody for ever where there are %d places in all", async (places) => {
+  test.each([1, 3, 6, 12, 30])("starves no subscription with %d places in total", async (places) => {
     const hanging = names(20, "hangs");
     const queue = queueOf({ hog: hanging, other: ["x"] }, places);
     hang(queue, [...hanging, "x"]);
@@ -136,7 +136,7 @@ describe("a team of which any number of endpoints hang", () => {
     await queue.lanes.stop(0);
   });
 
-  test.each([6, 12, 30])("leaves a place to another where there are %d places in all", async (places) => {
+  test.each([6, 12, 30])("leaves a place for another team with %d places in total", async (places) => {
     const hanging = names(50, "hangs");
     const queue = queueOf({ hog: hanging, other: ["x"] }, places * 2);
     hang(queue, hanging);

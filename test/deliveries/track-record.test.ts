@@ -19,7 +19,7 @@ async function endAll(queue: MemoryQueue, subscription: string, how = {}): Promi
 }
 
 describe("slow start", () => {
-  test("begins with one request at a time, and each success doubles how many, up to 20", async () => {
+  test("begins with one request at a time, and each success doubles the number, up to 20", async () => {
     const queue = new MemoryQueue();
     expect(await begun(queue, "a")).toBe(1);
     for (const expected of [2, 4, 8, 16, 20, 20]) {
@@ -29,7 +29,7 @@ describe("slow start", () => {
     }
   });
 
-  test("begins again with one after a failure", async () => {
+  test("begins again with one request after a failure", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     expect(await begun(queue, "a")).toBe(20);
@@ -40,7 +40,7 @@ describe("slow start", () => {
     expect(queue.count("a")).toBe(2);
   });
 
-  test("does not take what succeeded before a failure for a sign of life after it", async () => {
+  test("does not take a success from before a failure for a sign of life after it", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     expect(await begun(queue, "a")).toBe(20);
@@ -57,7 +57,7 @@ describe("slow start", () => {
 });
 
 describe("attempts that fail while they are in flight together", () => {
-  test("are one failure of the streak, and the next one to fail is the second", async () => {
+  test("count as one failure of the streak, and the next to fail is the second", async () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     await begun(queue, "a");
@@ -81,7 +81,7 @@ describe("the pace of a subscription whose deliveries fail", () => {
     expect(paceMs(streak, 10_000)).toBe(seconds * 1_000);
   });
 
-  test("lets one attempt follow the first failure at once, and the next wait, whatever comes in", async () => {
+  test("lets one attempt follow the first failure at once and delays the next, whatever events arrive", async () => {
     const queue = new MemoryQueue();
     await begun(queue, "a");
     await endAll(queue, "a", { hasFailed: true });
@@ -94,7 +94,7 @@ describe("the pace of a subscription whose deliveries fail", () => {
     await queue.lanes.stop(0);
   });
 
-  test("holds where nothing is left to do meanwhile", async () => {
+  test("lasts even if no jobs are left meanwhile", async () => {
     const queue = new MemoryQueue();
     for (let failures = 0; failures < 2; failures++) {
       queue.add("a");
@@ -107,7 +107,7 @@ describe("the pace of a subscription whose deliveries fail", () => {
     await queue.lanes.stop(0);
   });
 
-  test("is forgotten when somebody ends the streak by hand", async () => {
+  test("is reset when somebody ends the streak by hand", async () => {
     const queue = new MemoryQueue();
     for (let failures = 0; failures < 4; failures++) {
       await until("one is in flight", async () => (await begun(queue, "a")) === 1);

@@ -34,7 +34,7 @@ const hostilities: Hostility[] = [
   ["hangs", () => {}, null, timedOut],
   ["drips its headers", dripping(ok, "X-Drop: x\r\n"), null, timedOut],
   [
-    "sends interim answers for ever",
+    "sends interim responses for ever",
     flooding("", "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100)),
     null,
     timedOut,
@@ -57,7 +57,7 @@ const hostilities: Hostility[] = [
   ["sends headers without end", flooding(ok, "X-Flood: y\r\n".repeat(1000)), null, malformed],
   ["speaks another protocol", answering("220 mail ESMTP\r\n\r\n"), null, malformed],
   [
-    "upgrades unasked",
+    "upgrades unrequested",
     answering("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
     null,
     malformed,
@@ -77,7 +77,7 @@ function peakMemory(pid: number): number {
   return peak;
 }
 
-test("receivers that misbehave in every way are logged for what they did, and cost no memory", async () => {
+test("receivers that misbehave in every way are logged accurately and cost no memory", async () => {
   await using stage = await startWebhookStage({
     WEBHOOKS_TIMEOUT: "2",
     WEBHOOKS_MAX_ATTEMPTS: "2",
@@ -121,7 +121,7 @@ test("receivers that misbehave in every way are logged for what they did, and co
   expect(good.connections()).toBe(100 + messages);
 }, 60_000);
 
-test("a cookie that a receiver sets comes back neither to it nor to another", async () => {
+test("a cookie that a receiver sets is sent neither to it nor to another", async () => {
   await using stage = await startWebhookStage();
   const channel = await stage.channel();
   const set = { "set-cookie": "session=secret; Path=/; Domain=127.0.0.1" };

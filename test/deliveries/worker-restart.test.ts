@@ -10,7 +10,7 @@ function timesOf(stage: WebhookStage, msg: string): number[] {
 }
 
 describe("after a crash", () => {
-  test("what was in flight goes out within a second of the next start", async () => {
+  test("what was in flight is sent again within a second of the next start", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "60" });
     const channel = await stage.channel();
     await using listener = await stage.listen({ channel_ids: [channel.id] });
@@ -32,7 +32,7 @@ describe("after a crash", () => {
     expect(Math.max(...timesOf(stage, "delivery.attempted")) - startedAt).toBeLessThan(1_000);
   });
 
-  test("an attempt that was put off is made at its time and not at the start", async () => {
+  test("a scheduled retry is made when it is due and not at startup", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
     const channel = await stage.channel();
     await using listener = await stage.listen({ channel_ids: [channel.id] }, statuses(500, 204));
@@ -48,7 +48,7 @@ describe("after a crash", () => {
   });
 });
 
-test("what another process did while no server ran is delivered at the next start", async () => {
+test("events of another process while no server ran are delivered at the next start", async () => {
   await using stage = await startWebhookStage();
   const channel = await stage.channel();
   await using listener = await stage.listen({ channel_ids: [channel.id] });

@@ -7,8 +7,8 @@ import { envelopeOf, startWebhookStage } from "../support/webhook-stage.ts";
 /** How long a stop waits for deliveries in flight. */
 const stopWaitMs = 10_000;
 
-describe("a server that is told to stop", () => {
-  test("lets the deliveries in flight finish, logs them, and begins no other", async () => {
+describe("a server that is stopped", () => {
+  test("lets the deliveries in flight finish, logs them, and starts no others", async () => {
     await using stage = await startWebhookStage();
     const channel = await stage.channel();
     const { promise: mayAnswer, resolve: letAnswer } = Promise.withResolvers<void>();
@@ -42,7 +42,7 @@ describe("a server that is told to stop", () => {
     expect((await stage.shown(subscription)).consecutive_failures).toBe(0);
   });
 
-  test("gives up a receiver that hangs after ten seconds, and sends that again after the next start", async () => {
+  test("gives up on a receiver that hangs after ten seconds, and sends that event again after the next start", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "300" });
     const channel = await stage.channel();
     await using listener = await stage.listen({ channel_ids: [channel.id] }, hang);

@@ -57,7 +57,7 @@ function queued(database: Database): number {
   return database.read.all(sql`SELECT event_seq FROM jobs`).length;
 }
 
-test("an attempt that cannot be written down for the moment is not made again: its outcome waits", async () => {
+test("an attempt that cannot be recorded yet is not repeated: its outcome waits", async () => {
   await using receiver = startReceiver();
   await using stage = await startWorker(receiver);
   const { database } = stage;
@@ -76,7 +76,7 @@ test("an attempt that cannot be written down for the moment is not made again: i
   ]);
 });
 
-test("an event is sent although its subscription cannot be read when it is stored", async () => {
+test("an event is sent although its subscription cannot be read when the event is stored", async () => {
   await using receiver = startReceiver();
   await using stage = await startWorker(receiver);
   using other = new SqliteFile(stage.path);
@@ -88,7 +88,7 @@ test("an event is sent although its subscription cannot be read when it is store
   expect(JSON.parse((await receiver.nth(1)).text)).toMatchObject({ data: { body: "hello" } });
 });
 
-test("a subscription whose secret cannot be read is said so once, however much waits, until all are looked at again", async () => {
+test("a subscription whose secret cannot be read is logged once, however many jobs wait, until all are checked again", async () => {
   await using receiver = startReceiver();
   await using stage = await startWorker(receiver, { hasKey: false });
   await Promise.all(Array.from({ length: 30 }, (_, count) => stage.post(`message ${count}`)));
@@ -103,7 +103,7 @@ test("a subscription whose secret cannot be read is said so once, however much w
   expect([queued(stage.database), receiver.requests.length]).toEqual([31, 0]);
 });
 
-test("a job whose event is gone is passed over and holds up nothing", async () => {
+test("a job whose event is gone is skipped and delays nothing", async () => {
   await using receiver = startReceiver();
   await using stage = await startWorker(receiver);
   const { database, post } = stage;

@@ -71,7 +71,7 @@ describe("a delivery", () => {
     expect(receiver.connections()).toBe(0);
   });
 
-  test("is blocked when the name has an address of this machine beside a public one", async () => {
+  test("is blocked when the name has an address of this machine and a public one", async () => {
     const outcome = await deliver("http://receiver.test/", {
       resolve: async () => ["2606:4700::1111", "93.184.215.14"],
       ownAddresses: () => ["93.184.215.14"],
@@ -79,7 +79,7 @@ describe("a delivery", () => {
     expect(outcome).toBe("blocked");
   });
 
-  test("goes to the address that was vetted, and asks for it once", async () => {
+  test("goes to the vetted address, which is resolved once", async () => {
     await using receiver = await rawReceiver(noContent);
     const asked: string[] = [];
     const outcome = await deliver(`http://receiver.test:${receiver.port}/`, {
@@ -102,14 +102,14 @@ describe("a delivery", () => {
     expect(receiver.connections()).toBe(0);
   });
 
-  test("is blocked by its name before anybody is asked for an address", async () => {
+  test("is blocked by its name before the name is resolved", async () => {
     const resolve = () => Promise.reject(new Error("nobody should ask"));
     for (const host of ["localhost", "printer.local", "metadata.google.internal", "intranet"]) {
       expect(await deliver(`http://${host}/`, { resolve })).toBe("blocked");
     }
   });
 
-  test("to an address needs nobody to ask", async () => {
+  test("to an address needs no resolver", async () => {
     await using receiver = await rawReceiver(noContent);
     const resolve = () => Promise.reject(new Error("nobody should ask"));
     const url = `http://127.0.0.1:${receiver.port}/`;
@@ -123,7 +123,7 @@ describe("a delivery", () => {
 describe("the addresses of a name", () => {
   const guard = { blockPrivate: true, ownAddresses: () => [] };
 
-  test("pass in the order of the answer, each once, when all of them are public", async () => {
+  test("pass in the order of the response, each once, when all are public", async () => {
     const answers = ["93.184.215.14", "2606:4700::1111", "93.184.215.14"];
     const vetted = await vet("https://receiver.test/", { ...guard, resolve: async () => answers }, timeoutMs);
     expect(vetted).toMatchObject({ ok: true, addresses: ["93.184.215.14", "2606:4700::1111"] });
@@ -135,14 +135,14 @@ describe("the addresses of a name", () => {
     expect(vetted).toMatchObject({ ok: true, addresses: answers });
   });
 
-  test("are asked for without the dot that marks a name as complete", async () => {
+  test("are resolved without the final dot of a fully qualified name", async () => {
     const resolve = async (host: string) => (host === "receiver.test" ? ["93.184.215.14"] : []);
     expect(await vet("https://RECEIVER.test./", { ...guard, resolve }, timeoutMs)).toMatchObject({
       ok: true,
     });
   });
 
-  test("come from the system when nothing else is said", async () => {
+  test("come from the system by default", async () => {
     expect(await vet("http://localhost/", { blockPrivate: false }, 5_000)).toMatchObject({
       ok: true,
       addresses: expect.arrayContaining([expect.stringMatching(/^(?:127\.0\.0\.1|::1)$/)]),
@@ -176,7 +176,7 @@ describe("the addresses of a name", () => {
 describe("with the public-address rule switched off", () => {
   const guard = { blockPrivate: false };
 
-  test("a name may have a private address, and the connection still goes where the answer says", async () => {
+  test("a name may have a private address, and the connection still goes to the resolved address", async () => {
     await using receiver = await rawReceiver(noContent);
     const url = `http://intranet:${receiver.port}/`;
     const outcome = await deliver(url, { ...guard, resolve: async () => ["127.0.0.1"] });
@@ -185,7 +185,7 @@ describe("with the public-address rule switched off", () => {
   });
 
   test.each([["127.1"], ["fe80::1%eth0"], ["localhost"], ["[::1]"], [""]])(
-    "an answer that is not an address in canonical text still blocks: %p",
+    "a response that is not an address in canonical text still blocks: %p",
     async (answer) => {
       expect(await deliver("http://intranet/", { ...guard, resolve: async () => [answer] })).toBe("blocked");
     },

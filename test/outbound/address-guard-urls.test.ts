@@ -188,11 +188,11 @@ describe("the public-address rule", () => {
     expect(isTaken(`https://${host}:8443/hook?a=b`)).toBe(false);
   });
 
-  test.each(notPublic)("lets the host %s through when it is switched off", (host) => {
+  test.each(notPublic)("allows the host %s when it is switched off", (host) => {
     expect(isTaken(`http://${host}/`, open)).toBe(true);
   });
 
-  test("refuses every address that this machine has", () => {
+  test("refuses every address of this machine", () => {
     const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
     expect(own.length).toBeGreaterThan(0);
     for (const { address, family } of own) {
@@ -200,7 +200,7 @@ describe("the public-address rule", () => {
     }
   });
 
-  test("lets an allowed address through as the host of a URL", () => {
+  test("allows an explicitly allowed address as the host of a URL", () => {
     const guard = { blockPrivate: true, allow: ["127.0.0.1", "::1"] };
     expect(isTaken("http://127.0.0.1:8080/", guard)).toBe(true);
     expect(isTaken("http://[::1]:8080/", guard)).toBe(true);
@@ -210,7 +210,7 @@ describe("the public-address rule", () => {
   });
 });
 
-test("a URL that is taken comes back parsed", () => {
+test("an accepted URL is returned parsed", () => {
   const judged = judgeUrl("HTTPS://Example.COM:8443/a/../b?c", closed);
   expect(judged.ok && judged.url.href).toBe("https://example.com:8443/b?c");
 });

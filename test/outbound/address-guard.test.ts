@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe("when the guard is switched on after a private address was registered", () => {
-  test("each attempt is blocked, logged as failed, repeated and counted like any other", async () => {
+  test("each attempt is blocked, logged as failed, retried and counted like any other", async () => {
     await stage.post(stage.team.general, "secret");
     for (const subscription of [listener.subscription, named]) {
       await stage.drained(subscription);
@@ -38,7 +38,7 @@ describe("when the guard is switched on after a private address was registered",
     expect(listener.receiver.requests).toEqual([]);
   });
 
-  test("the error says that it was blocked, the same for every reason, and names no address", async () => {
+  test("the error says that it was blocked, in the same words for every reason, and names no address", async () => {
     const errors = new Set<string | null>();
     for (const subscription of [listener.subscription, named]) {
       for (const { error } of (await stage.shown(subscription)).deliveries) errors.add(error);
@@ -46,7 +46,7 @@ describe("when the guard is switched on after a private address was registered",
     expect([...errors]).toEqual(["blocked: the URL is not publicly reachable"]);
   });
 
-  test("while the server's log tells the operator what was wrong", async () => {
+  test("the server's log tells the operator what was wrong", async () => {
     const isOf = (id: string) => (line: Record<string, unknown>) =>
       line.msg === "delivery.attempted" && line.webhook === id;
     expect(await stage.server.logLine(isOf(listener.subscription.id))).toMatchObject({

@@ -28,12 +28,12 @@ const forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
 const reset = { kind: "unreachable", error: "connection reset" };
 
 describe("a kept connection", () => {
-  test("that the receiver has closed meanwhile loses no delivery", async () => {
+  test("that the receiver has closed loses no delivery", async () => {
     await using receiver = await lastingReceiver(pair, (socket, arrival) => socket.end(answerTo(arrival)));
     for (let n = 0; n < 20; n++) expect(await deliver(receiver.port)).toMatchObject({ status: 200 });
   });
 
-  test("that breaks off under a delivery has it sent once more, over a new one", async () => {
+  test("that breaks during a delivery has it sent once more, over a new one", async () => {
     await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       arrival.nth === 1 ? socket.write(answerTo(arrival)) : socket.destroy(),
     );
@@ -42,7 +42,7 @@ describe("a kept connection", () => {
     expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 1, 2]);
   });
 
-  test("that breaks off has no delivery sent a third time", async () => {
+  test("that breaks never has a delivery sent a third time", async () => {
     await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       receiver.arrivals().length === 1 ? socket.write(answerTo(arrival)) : socket.destroy(),
     );
@@ -51,7 +51,7 @@ describe("a kept connection", () => {
     expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 1, 2]);
   });
 
-  test("that breaks off late leaves the rest of the timeout to the second try", async () => {
+  test("that breaks late leaves the rest of the timeout for the second try", async () => {
     const timeoutMs = 600;
     await using receiver = await lastingReceiver(pair, (socket, arrival) => {
       if (receiver.arrivals().length === 1) socket.write(answerTo(arrival));
@@ -83,7 +83,7 @@ describe("a kept connection", () => {
 });
 
 describe("a new connection", () => {
-  test("that breaks off has its delivery sent once, each time", async () => {
+  test("that breaks has its delivery sent once, each time", async () => {
     await using receiver = await lastingReceiver(pair, (socket) => socket.destroy());
     for (let n = 1; n <= 3; n++) {
       expect(await deliver(receiver.port)).toMatchObject(reset);
@@ -91,7 +91,7 @@ describe("a new connection", () => {
     }
   });
 
-  test("that takes the place of one that was closed, and breaks off, has its delivery sent once", async () => {
+  test("that replaces a closed one and breaks has its delivery sent once", async () => {
     await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       arrival.connection === 1 ? socket.end(answerTo(arrival)) : socket.destroy(),
     );
@@ -102,8 +102,8 @@ describe("a new connection", () => {
   });
 });
 
-describe("an answer that was not asked for", () => {
-  test("behind another is not taken for that of the next delivery", async () => {
+describe("an unrequested response", () => {
+  test("after another one is not taken for that of the next delivery", async () => {
     await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       socket.write(`${answerTo(arrival)}${forged}`),
     );
@@ -111,7 +111,7 @@ describe("an answer that was not asked for", () => {
     expect(await excerptOf(deliver(receiver.port))).toBe("2.1");
   });
 
-  test("behind one in chunks is not either", async () => {
+  test("after a chunked one is not either", async () => {
     await using receiver = await lastingReceiver(pair, (socket, { connection, nth }) =>
       socket.write(
         `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n${connection}.${nth}\r\n0\r\n\r\n${forged}`,
@@ -121,7 +121,7 @@ describe("an answer that was not asked for", () => {
     expect(await excerptOf(deliver(receiver.port))).toMatch(/^(1\.2|2\.1)$/);
   });
 
-  test("while the connection rests ends it", async () => {
+  test("closes an idle connection", async () => {
     const { promise: resting, resolve } = Promise.withResolvers<() => void>();
     await using receiver = await lastingReceiver(pair, (socket, arrival) => {
       socket.write(answerTo(arrival));
@@ -134,7 +134,7 @@ describe("an answer that was not asked for", () => {
   });
 });
 
-test("whatever is kept, the address is judged anew before each attempt", async () => {
+test("the address is checked before each attempt, even if a connection is kept", async () => {
   await using receiver = await lastingReceiver(pair);
   const answers = [["127.0.0.1"], ["127.0.0.1"], ["10.0.0.1"]];
   const resolve = async () => answers.shift() ?? [];

@@ -40,7 +40,7 @@ async function watch(pid: number): Promise<{ wakes: number; read: number; writte
   return { wakes, read: last.read - before.read, written: last.written - before.written };
 }
 
-test("a server with nothing to deliver yet sleeps: it asks the queue nothing until something happens", async () => {
+test("a server with nothing to deliver yet sleeps: it does not query the queue until something happens", async () => {
   await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
   const channel = await stage.channel();
   await using listener = await stage.listen({ channel_ids: [channel.id] });

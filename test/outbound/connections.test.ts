@@ -48,7 +48,7 @@ function answerOfLength(length: number): string {
 }
 
 describe("deliveries to the same URL", () => {
-  test("share one connection and its handshake, one after the other", async () => {
+  test("share one connection and its handshake if sent one after the other", async () => {
     await using receiver = await lastingReceiver(pair);
     const answers = [];
     for (let n = 0; n < 5; n++) answers.push(await answerOf(deliver(receiver.port)));
@@ -56,7 +56,7 @@ describe("deliveries to the same URL", () => {
     expect(receiver.serverNames()).toEqual(["receiver.test"]);
   });
 
-  test("share connections however many go out at once, and each gets its own answer", async () => {
+  test("share connections however many are sent at once, and each gets its own response", async () => {
     await using receiver = await lastingReceiver(pair);
     const burst = () => Promise.all(Array.from({ length: 100 }, () => answerOf(deliver(receiver.port))));
     await burst();
@@ -65,14 +65,14 @@ describe("deliveries to the same URL", () => {
     expect(receiver.serverNames()).toHaveLength(100);
   });
 
-  test("leave at most 120 connections open between them", async () => {
+  test("leave at most 120 connections open", async () => {
     await using receiver = await lastingReceiver(pair);
     await Promise.all(Array.from({ length: 150 }, () => deliver(receiver.port)));
     await until("those beyond are closed", () => receiver.openConnections() <= 120);
     expect(receiver.openConnections()).toBe(120);
   });
 
-  test("share none while the first still waits for its answer", async () => {
+  test("share no connection while the first one waits for its response", async () => {
     const { promise: asked, resolve } = Promise.withResolvers<() => void>();
     await using receiver = await lastingReceiver(pair, (socket, arrival) => {
       if (arrival.connection === 1) resolve(() => socket.write(answerTo(arrival)));
@@ -96,7 +96,7 @@ describe("no connection is shared by deliveries", () => {
     expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 2, 3, 1, 2]);
   });
 
-  test("to a name that the certificate does not hold", async () => {
+  test("to a name that the certificate does not contain", async () => {
     await using receiver = await lastingReceiver(authority.issue("DNS:receiver.test"));
     await deliver(receiver.port);
     const outcome = await deliver(receiver.port, { to: "other.test" });
@@ -122,14 +122,17 @@ describe("no connection is shared by deliveries", () => {
     expect(receiver.arrivals()).toHaveLength(1);
   });
 
-  test.each(["receiver.test/a", "receiver.test/?a=b"])("to %s and to another place there", async (to) => {
-    await using receiver = await lastingReceiver(pair);
-    await deliver(receiver.port);
-    expect(await answerOf(deliver(receiver.port, { to }))).toBe("2.1");
-  });
+  test.each(["receiver.test/a", "receiver.test/?a=b"])(
+    "to %s and to another place on the host",
+    async (to) => {
+      await using receiver = await lastingReceiver(pair);
+      await deliver(receiver.port);
+      expect(await answerOf(deliver(receiver.port, { to }))).toBe("2.1");
+    },
+  );
 });
 
-describe("a connection is given up", () => {
+describe("a connection is not reused", () => {
   const after: [what: string, answering: Answering][] = [
     [
       "that says so",
@@ -150,7 +153,7 @@ describe("a connection is given up", () => {
     ["with another one behind it", (socket, arrival) => socket.write(`${answerTo(arrival)}${forged}`)],
   ];
 
-  test.each(after)("after an answer %s", async (_, answering) => {
+  test.each(after)("after a response %s", async (_, answering) => {
     await using receiver = await lastingReceiver(pair, answering);
     await deliver(receiver.port);
     await deliver(receiver.port);
@@ -158,7 +161,7 @@ describe("a connection is given up", () => {
     await until("both are closed", () => receiver.openConnections() === 0, { timeout_ms: 2_000 });
   });
 
-  test("after an answer that did not end in time", async () => {
+  test("after a response that did not end in time", async () => {
     await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       socket.write(arrival.connection === 1 ? answerOfLength(10).slice(0, -5) : answerTo(arrival)),
     );
@@ -167,7 +170,7 @@ describe("a connection is given up", () => {
     expect(await answerOf(deliver(receiver.port))).toBe("2.1");
   });
 
-  test("after four seconds of rest", async () => {
+  test("after it was idle for four seconds", async () => {
     await using receiver = await lastingReceiver(pair);
     const startedAt = Date.now();
     for (const seconds of [0, 3.9, 7.8, 11.8]) {

@@ -5,7 +5,7 @@ import { cachedOwnAddresses } from "../../src/outbound/own-addresses.ts";
 
 const address = "93.184.215.14";
 
-test("an address that the machine gets is refused a second later at the latest, and one it loses is not", () => {
+test("a new address of the machine is refused within a second, and one that it lost is not", () => {
   let addresses: string[] = [];
   let now = 5_000;
   const ownAddresses = cachedOwnAddresses(
@@ -21,7 +21,7 @@ test("an address that the machine gets is refused a second later at the latest, 
   expect(whyNotPublic(address, { ownAddresses })).toBeUndefined();
 });
 
-test("the system is asked once a second, however many deliveries there are", () => {
+test("addresses are read once a second, however many deliveries there are", () => {
   let asked = 0;
   let now = 5_000;
   const ownAddresses = cachedOwnAddresses(
@@ -32,7 +32,7 @@ test("the system is asked once a second, however many deliveries there are", () 
   expect(asked).toBe(3);
 });
 
-test("what the system tells are the addresses of every interface, of both families", () => {
+test("the addresses of all interfaces are read, of both families", () => {
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   expect(cachedOwnAddresses()()).toEqual(all.map((one) => one.address));
   expect(cachedOwnAddresses()()).toContain("127.0.0.1");

@@ -14,14 +14,14 @@ describe("a name", () => {
     expect(await new Resolver().resolve("localhost")).toContain("127.0.0.1");
   });
 
-  test("that does not exist is said not to be found", async () => {
+  test("that does not exist is reported as not found", async () => {
     await using server = await nameServer("192.0.2.1");
     setServers([`127.0.0.1:${server.port}`]);
     const failure = await new Resolver().resolve("missing.example.test").catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "DNS_ENOTFOUND" });
   });
 
-  test("is found at once while the servers of many others hang", async () => {
+  test("is found at once while the name servers of many others hang", async () => {
     await using server = await nameServer("192.0.2.1");
     setServers([`127.0.0.1:${server.port}`]);
     const resolver = new Resolver();
@@ -33,7 +33,7 @@ describe("a name", () => {
   });
 });
 
-test("another name server is asked when the machine's configuration names another one", async () => {
+test("another name server is used when the machine's configuration names another one", async () => {
   await using first = await nameServer("192.0.2.1");
   await using second = await nameServer("192.0.2.2");
   using folder = temporaryFolder();

@@ -136,13 +136,13 @@ describe("a receiver", () => {
     rssBefore = process.memoryUsage.rss();
   });
 
-  test.each(timedOut)("that %s is given up at the timeout", async (_, behave) => {
+  test.each(timedOut)("that %s is cut off at the timeout", async (_, behave) => {
     const startedAt = performance.now();
     expect(await sendTo(behave)).toEqual({ kind: "timed_out" });
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(timeoutMs - 5);
   });
 
-  test.each(answered)("that %s has answered all the same", async (_, behave, expected) => {
+  test.each(answered)("that %s counts as having answered", async (_, behave, expected) => {
     const outcome = await sendTo(behave);
     expect(outcome).toMatchObject({ kind: "answered", status: 200 });
     const excerpt = outcome.kind === "answered" ? Buffer.from(outcome.excerpt).toString() : "";
@@ -150,7 +150,7 @@ describe("a receiver", () => {
     else expect(excerpt).toMatch(expected);
   });
 
-  test.each(malformed)("that sends %s is not understood", async (_, answer) => {
+  test.each(malformed)("that sends %s is malformed", async (_, answer) => {
     const outcome = await sendTo(typeof answer === "string" ? answering(answer) : answer);
     expect(outcome).toMatchObject({
       kind: "unreachable",
@@ -171,7 +171,7 @@ describe("a receiver", () => {
     expect(outcome.kind === "answered" && outcome.excerpt).toEqual(bomb.subarray(0, 1024));
   });
 
-  test("that never finishes the TLS handshake is given up at the timeout", async () => {
+  test("that never finishes the TLS handshake is cut off at the timeout", async () => {
     expect(await sendTo(() => {}, "https")).toMatchObject({ kind: "timed_out" });
   });
 
@@ -180,13 +180,13 @@ describe("a receiver", () => {
     expect(await sendTo(behave, "https")).toMatchObject({ kind: "unreachable", error: "connection reset" });
   });
 
-  test("that speaks plain HTTP where TLS is expected is told apart", async () => {
+  test("that speaks plain HTTP instead of TLS is recognised", async () => {
     const outcome = await sendTo(answering("HTTP/1.1 400 Bad Request\r\n\r\n"), "https");
     expect(outcome).toMatchObject({ kind: "unreachable", error: "TLS handshake failed" });
   });
 });
 
-describe("what nobody will read", () => {
+describe("what will not be read", () => {
   test.each([
     ["a body past 64 KiB", flooding(`${ok}\r\n`, chunk)],
     ["the body of an answer that is none", answering(`HTTP/1.1 099 OK\r\n${eightGiB}\r\n`)],

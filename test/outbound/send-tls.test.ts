@@ -28,7 +28,7 @@ describe("a delivery over TLS", () => {
     return send({ url: new URL(url), addresses: [address], body: "{}", headers: {}, timeoutMs: 2_000, ca });
   }
 
-  test("asks for the host of the URL in the handshake and in the request, wherever it connects to", async () => {
+  test("names the host of the URL in the handshake and in the request, wherever it connects to", async () => {
     await using receiver = await tlsReceiver(right);
     const outcome = await post(`https://receiver.test:${receiver.port}/hook`);
     expect(outcome).toMatchObject({ kind: "answered", status: 204 });
@@ -36,7 +36,7 @@ describe("a delivery over TLS", () => {
     expect(receiver.requests()[0]).toContain(`Host: receiver.test:${receiver.port}\r\n`);
   });
 
-  test("leaves out the dot that marks a name as complete", async () => {
+  test("leaves out the final dot of a fully qualified name", async () => {
     await using receiver = await tlsReceiver(right);
     expect(await post(`https://receiver.test.:${receiver.port}/`)).toMatchObject({ status: 204 });
     expect(receiver.serverNames()).toEqual(["receiver.test"]);
@@ -110,7 +110,7 @@ describe("a delivery over TLS", () => {
     expect(receiver.requests()).toEqual([]);
   });
 
-  test("trusts no authority that the system does not know, unless it is given one", async () => {
+  test("trusts no authority that the system does not trust, unless it is given one", async () => {
     await using receiver = await tlsReceiver(right);
     const url = new URL(`https://receiver.test:${receiver.port}/`);
     const outcome = await send({ url, addresses: ["127.0.0.1"], body: "{}", headers: {}, timeoutMs: 2_000 });
@@ -118,7 +118,7 @@ describe("a delivery over TLS", () => {
     expect(receiver.requests()).toEqual([]);
   });
 
-  test("judges each host anew, though another at the same address was trusted a moment ago", async () => {
+  test("checks each host, although another one at the same address was just trusted", async () => {
     await using receiver = await tlsReceiver(right);
     expect(await post(`https://receiver.test:${receiver.port}/`)).toMatchObject({ status: 204 });
     expect(await post(`https://other.test:${receiver.port}/`)).toMatchObject({ error: notTheName });

@@ -52,7 +52,7 @@ describe("a delivery", () => {
     expect(named.connections()).toBe(0);
   });
 
-  test("never shares a connection with another", async () => {
+  test("never shares a connection with another delivery", async () => {
     await using receiver = await rawReceiver(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
     await send(post(receiver.port));
     await send(post(receiver.port));
@@ -60,7 +60,7 @@ describe("a delivery", () => {
     await until("both connections are closed", () => receiver.openConnections() === 0);
   });
 
-  test("with a header that cannot be sent is a fault of ours", async () => {
+  test("with a header that cannot be sent is an internal error", async () => {
     const fault: unknown = await send(post(1, { headers: { "x-service-event": "a\r\nb: c" } })).catch(
       (error) => error,
     );
@@ -77,7 +77,7 @@ describe("the outcome", () => {
     },
   );
 
-  test("holds Retry-After as it was sent", async () => {
+  test("includes Retry-After as it was sent", async () => {
     const answer = "HTTP/1.1 429 \r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n";
     await using receiver = await rawReceiver(answering(answer));
     expect(await send(post(receiver.port))).toMatchObject({ status: 429, retryAfter: "120" });
@@ -85,7 +85,7 @@ describe("the outcome", () => {
     expect(await send(post(silent.port))).toMatchObject({ status: 204, retryAfter: null });
   });
 
-  test("holds the first KiB of the body, whatever bytes they are", async () => {
+  test("includes the first KiB of the body, whatever the bytes", async () => {
     const body = Buffer.from(Array.from({ length: 1500 }, (_, index) => index % 256));
     const head = "HTTP/1.1 200 OK\r\nContent-Length: 1500\r\n\r\n";
     await using receiver = await rawReceiver(answering(Buffer.concat([Buffer.from(head), body])));
@@ -93,7 +93,7 @@ describe("the outcome", () => {
     expect(outcome.kind === "answered" && outcome.excerpt).toEqual(body.subarray(0, 1024));
   });
 
-  test("holds the start of a body that comes in pieces", async () => {
+  test("includes the start of a body that arrives in pieces", async () => {
     await using receiver = await rawReceiver((socket) => {
       socket.once("data", () => {
         socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nso\r\n", () => {
@@ -105,7 +105,7 @@ describe("the outcome", () => {
     expect(outcome.kind === "answered" && String(outcome.excerpt)).toBe("so it goes");
   });
 
-  test("is that of the answer behind interim ones", async () => {
+  test("is that of the final response after interim ones", async () => {
     const answers =
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 201 Created\r\n";
     await using receiver = await rawReceiver(answering(`${answers}Content-Length: 0\r\n\r\n`));
@@ -114,14 +114,14 @@ describe("the outcome", () => {
 });
 
 describe("of several addresses", () => {
-  test("the next is tried when nobody listens at the first", async () => {
+  test("the next is tried when the first refuses the connection", async () => {
     await using receiver = await rawReceiver(noContent);
     const addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.1"];
     expect(await send(post(receiver.port, { addresses }))).toMatchObject({ status: 204 });
     expect(receiver.connections()).toBe(1);
   });
 
-  test("the last one's refusal is told when nobody listens at any", async () => {
+  test("the error of the last is reported when all refuse the connection", async () => {
     const port = await freePort();
     const outcome = await send(post(port, { addresses: ["127.0.0.2", "127.0.0.1"] }));
     expect(outcome).toMatchObject({ kind: "unreachable", error: "connection refused" });
@@ -151,7 +151,7 @@ describe("of several addresses", () => {
     expect(hanging.connections()).toBe(1);
   });
 
-  test("none is no place to go", async () => {
+  test("none at all is unreachable", async () => {
     const outcome = await send(post(80, { addresses: [] }));
     expect(outcome).toMatchObject({ kind: "unreachable", error: "no address to connect to" });
   });

@@ -147,14 +147,14 @@ test.each([
   expect(isPublic(address)).toBe(false);
 });
 
-test("an address that this machine has is refused, though the same one is public elsewhere", () => {
+test("an address of this machine is refused, although it would be public elsewhere", () => {
   const ownAddresses = () => ["93.184.215.14", "2606:4700::1111"];
   expect(whyNotPublic("93.184.215.14", { ownAddresses })).toContain("this machine");
   expect(whyNotPublic("2606:4700::1111", { ownAddresses })).toContain("this machine");
   expect(whyNotPublic("93.184.215.15", { ownAddresses })).toBeUndefined();
 });
 
-test("an allowed address passes, and no other of its block", () => {
+test("an allowed address passes, but no other in its block", () => {
   const allow = ["127.0.0.1", "::1"];
   expect(whyNotPublic("127.0.0.1", { allow })).toBeUndefined();
   expect(whyNotPublic("::1", { allow })).toBeUndefined();
