@@ -19,8 +19,8 @@ export class Resolver {
   /** Returns all IPv4 and IPv6 addresses of the name. Rejects with the code `DNS_ENOTFOUND` when there is none. */
   async resolve(host: string): Promise<string[]> {
     this.#followNameServers();
-    const answers = await dns.lookup(host, { backend: "c-ares" });
-    return answers.map(({ address }) => address);
+    const records = await dns.lookup(host, { backend: "c-ares" });
+    return records.map(({ address }) => address);
   }
 
   // c-ares reads its configuration only once, but the machine may move to another network.

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /**
- * What a data folder holds that no process has open: a copy, so that the server which starts on it next recovers it for
- * itself: `using copy = crashCopy(server.dataDir)`.
+ * A copy of a data folder that no process has open, so that reading it leaves the recovery of the original to the next
+ * server: `using copy = new CrashCopy(server.dataDir)`.
  */
 export class CrashCopy implements Disposable {
   readonly #folder = temporaryFolder();
   readonly #file: SqliteFile;
 
   constructor(dataDir: string) {
-    // The index of the log is left out: it is memory of the processes that are gone.
+    // Without the WAL index, which is the memory of processes that are gone.
     for (const name of ["parley.db", "parley.db-wal"]) {
       const from = join(dataDir, name);
       if (existsSync(from)) copyFileSync(from, join(this.#folder.path, name));
@@ -20,7 +20,7 @@ export class CrashCopy implements Disposable {
     this.#file = new SqliteFile(join(this.#folder.path, "parley.db"), { strict: true });
   }
 
-  /** The first column of what the query finds, as text and sorted. */
+  /** The first column of the query's rows, as text, sorted. */
   column(sql: string): string[] {
     return this.#file
       .query(sql)
@@ -29,18 +29,18 @@ export class CrashCopy implements Disposable {
       .toSorted((one, other) => (one < other ? -1 : 1));
   }
 
-  /** What SQLite finds wrong with the file. */
+  /** The problems that SQLite finds in the file. */
   damage(): string[] {
     return this.column("PRAGMA integrity_check").filter((found) => found !== "ok");
   }
 
-  /** How many attempts the log has of each subscription and event, by `subscription event`. */
+  /** The number of logged attempts by `subscription event`. */
   attempts(): Map<string, number> {
     const pairs = this.column("SELECT subscription_id || ' ' || event_id FROM attempts");
     return new Map([...Map.groupBy(pairs, (pair) => pair)].map(([pair, all]) => [pair, all.length]));
   }
 
-  /** What was stored of each event, as it goes out. */
+  /** The envelope of each stored event, as it is sent. */
   envelopes(): string[] {
     const at = `strftime('%Y-%m-%dT%H:%M:%S', created_at / 1000, 'unixepoch') || printf('.%03d+00:00', created_at % 1000)`;
     return this.column(

@@ -16,10 +16,10 @@ import { misdeeds, WildReceiver } from "../support/receivers/wild-receiver.ts";
 const kills = 50;
 const sendersCount = 8;
 
-/** A receiver misbehaves five times at most, so the longest wait is 1.3 s, and no crash uses an attempt up. */
+/** A receiver misbehaves at most five times, so the longest wait is 1.3 s; a crash does not use up an attempt. */
 const environment = {
   WEBHOOKS_BLOCK_PRIVATE_URLS: "false",
-  // Long enough for a receiver on a busy machine to have read what it was sent: who has not read it counts nothing.
+  // Long enough for a receiver on a busy machine to read its requests: it counts only those that it has read.
   WEBHOOKS_TIMEOUT: "1",
   WEBHOOKS_BACKOFF_BASE: "0.001",
   WEBHOOKS_MAX_ATTEMPTS: "100",
@@ -50,7 +50,7 @@ async function subscribe(
   return { receiver, id: json.data.id, events, channelIds };
 }
 
-/** Lets the senders change things until so many changes are acknowledged, and kills the server in the middle of it. */
+/** Lets the senders make changes until this many are acknowledged, and kills the server meanwhile. */
 async function loadAndKill(
   server: TestServer,
   token: string,
@@ -78,7 +78,7 @@ function expectEveryChangeDelivered(senders: readonly Sender[], subscribed: read
   }
 }
 
-/** Each event has its cause and each change its event; the log has one success of each delivery, and nothing waits. */
+/** Each event has a cause and each change an event; the log has one success per delivery, and the queue is empty. */
 function expectWhole(copy: CrashCopy, subscribed: readonly Subscribed[]): void {
   expect(copy.damage()).toEqual([]);
   expect(copy.column("SELECT event_seq FROM jobs")).toEqual([]);
@@ -86,7 +86,7 @@ function expectWhole(copy: CrashCopy, subscribed: readonly Subscribed[]): void {
     HAVING count(*) <> max(position) OR min(position) <> 1 OR max(position) <> last_position`;
   expect(copy.column(withGaps)).toEqual([]);
 
-  // Of a message that was edited more than once only the last text is there, and of a deleted one none.
+  // Only the last text of an edited message is stored, and no text of a deleted one.
   const changes = copy.column(`
     SELECT iif(type = 'standard', 'message.created ' || id, type || ' ' || author_id) FROM messages UNION ALL
     SELECT 'message.updated ' || id || ' ' || body FROM messages WHERE edited_at > 0 AND deleted_at IS NULL UNION ALL

@@ -9,7 +9,7 @@ import { CrashCopy } from "./crash-copy.ts";
 
 const many = 1_000;
 
-/** After so many jobs the server is killed: right after the answer, and in the middle of queueing. */
+/** The server is killed after this many jobs: right after the response, and in the middle of queueing. */
 const moments = [0, 0, 1, 300, 700];
 
 function count(dataDir: string, table: "jobs" | "attempts" | "fan_outs"): number {
@@ -17,21 +17,23 @@ function count(dataDir: string, table: "jobs" | "attempts" | "fan_outs"): number
   return file.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
 }
 
-/** Those behind the cursor have their job and the others none; whether there are others. */
+/** Expects a job for each subscription that the cursor has passed, and no others. Returns whether any are left. */
 function expectWhole(copy: CrashCopy): boolean {
   expect(copy.damage()).toEqual([]);
   const passed = copy.column(`SELECT subscription_id FROM subscription_filters, fan_outs
     WHERE (subscription_filters.channel_id, subscription_id) <= (after_channel, after_subscription)`);
-  const isUnderWay = copy.column("SELECT event_seq FROM fan_outs").length === 1;
+  const isInProgress = copy.column("SELECT event_seq FROM fan_outs").length === 1;
   const queued = copy.column("SELECT subscription_id FROM jobs");
-  expect(queued).toEqual(isUnderWay ? passed : copy.column("SELECT id FROM subscriptions"));
-  return isUnderWay;
+  expect(queued).toEqual(isInProgress ? passed : copy.column("SELECT id FROM subscriptions"));
+  return isInProgress;
 }
 
-/** Posts to a thousand, crashes when so many are queued, and starts again; whether all but some were. */
+/**
+ * Posts to a thousand, crashes when this many are queued, and restarts. Returns whether some were still to be queued.
+ */
 async function crashAt(moment: number): Promise<boolean> {
   await using stage = await startWebhookStage({ WEBHOOKS_TIMEOUT: "300" });
-  // Nobody is answered, and so nothing leaves the queue before the crash.
+  // No receiver responds, so nothing leaves the queue before the crash.
   await using receiver = startReceiver(hang);
   const told = await subscribeOften(stage, receiver, many);
   const { id } = await stage.post(stage.team.general);
@@ -40,7 +42,7 @@ async function crashAt(moment: number): Promise<boolean> {
 
   using copy = new CrashCopy(stage.dataDir);
   expect(copy.envelopes().filter((envelope) => envelope.includes(id))).toHaveLength(1);
-  const isUnderWay = expectWhole(copy);
+  const isInProgress = expectWhole(copy);
 
   const before = receiver.requests.length;
   receiver.answer = () => new Response(null, { status: 204 });
@@ -53,11 +55,11 @@ async function crashAt(moment: number): Promise<boolean> {
   using end = new CrashCopy(stage.dataDir);
   expect(end.column("SELECT event_seq FROM jobs UNION ALL SELECT event_seq FROM fan_outs")).toEqual([]);
   expect([...end.attempts().values()]).toEqual(told.map(() => 1));
-  return isUnderWay;
+  return isInProgress;
 }
 
 test("crashes after the response, while an event is queued for a thousand subscriptions, neither lose nor duplicate it", async () => {
-  const wereUnderWay: boolean[] = [];
-  for (const moment of moments) wereUnderWay.push(await crashAt(moment));
-  expect(wereUnderWay).toContain(true);
+  const wereInProgress: boolean[] = [];
+  for (const moment of moments) wereInProgress.push(await crashAt(moment));
+  expect(wereInProgress).toContain(true);
 }, 120_000);

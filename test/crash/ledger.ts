@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { CrashCopy } from "./crash-copy.ts";
 import type { WildReceiver } from "../support/receivers/wild-receiver.ts";
 
-/** A receiver with the subscription that leads to it and what that asks for. */
+/** A receiver with its subscription and the filter of that. */
 export type Subscribed = {
   receiver: WildReceiver;
   id: string;
@@ -10,28 +10,31 @@ export type Subscribed = {
   channelIds: readonly string[] | null;
 };
 
-/** How many attempts one subscription can have in flight (decisions on outgoing deliveries: its share of the concurrency). */
+/**
+ * How many attempts one subscription can have in flight (decisions on outgoing deliveries: its share of the
+ * concurrency).
+ */
 const inFlightMax = 20;
 
 /**
- * Holds the log of attempts against the requests that the receivers counted. Each request has its attempt in the log, but
- * for those that were in flight when the server was killed, and they are still queued.
+ * Compares the log of attempts with the requests that the receivers counted. Each request has its attempt in the log,
+ * except those that were in flight when the server was killed, which are still queued.
  */
 export class Ledger {
   readonly #subscribed: readonly Subscribed[];
-  /** How many requests of each subscription and event the crashes have kept out of the log. */
+  /** How many requests of each subscription and event are missing in the log because of a crash. */
   readonly #lost = new Map<string, number>();
 
   constructor(subscribed: readonly Subscribed[]) {
     this.#subscribed = subscribed;
   }
 
-  /** How many requests the crashes have kept out of the log so far. */
+  /** How many requests are missing in the log so far because of crashes. */
   get lost(): number {
     return [...this.#lost.values()].reduce((sum, lost) => sum + lost, 0);
   }
 
-  /** Takes what is missing in the log for lost in the crash that just was. Call it after each, with nothing running. */
+  /** Attributes what is missing in the log to the latest crash. Call it after each crash, with nothing running. */
   closeAfterCrash(copy: CrashCopy): void {
     const queued = copy.queued();
     for (const [subscription, missing] of this.#missing(copy)) {
@@ -45,12 +48,12 @@ export class Ledger {
     }
   }
 
-  /** Expects that no request is missing but for those lost in crashes. */
+  /** Expects that no request is missing except those lost in crashes. */
   expectBalanced(copy: CrashCopy): void {
     expect([...this.#missing(copy).values()].flat()).toEqual([]);
   }
 
-  /** For each subscription the pairs whose requests and logged attempts differ by more than is known, and by how many. */
+  /** The pairs of subscription and event whose requests and logged attempts differ unexpectedly, and by how many. */
   #missing(copy: CrashCopy): Map<string, Array<[pair: string, count: number]>> {
     const attempts = copy.attempts();
     const missing = this.#subscribed.map(({ id, receiver }) => {

@@ -3,18 +3,18 @@ import type { User } from "../../src/users/schemas.ts";
 import type { ApiClient } from "../support/client.ts";
 import type { Random } from "./random.ts";
 
-/** A change that the server has answered with 2xx, as the event by which a receiver must hear of it. */
+/** A change that the server has acknowledged with 2xx, as the event that receivers must get. */
 export type Change = { type: string; channelId: string; key: string };
 
-/** What a sender may react with, each once for a message. */
+/** The emoji that a sender uses, each once per message. */
 const emoji = ["👍", "🎉", "🚀", "👀", "💚", "😀", "🔥", "🙏"];
 
 type OwnMessage = { id: string; channelId: string; emoji: string[] };
 
-/** A team's owner, two channels that they are in, and who is left to be added to the private one of them. */
+/** A team's owner, two channels that they are in, and the users still to be added to the private one. */
 export type Playground = { token: string; channelIds: string[]; privateId: string; userIds: string[] };
 
-/** One client that makes one change after another, until the server is gone, and remembers what was acknowledged. */
+/** A client that makes one change after another until the server is gone, and records what was acknowledged. */
 export class Sender {
   readonly acknowledged: Change[] = [];
   readonly #random: Random;
@@ -33,7 +33,7 @@ export class Sender {
     return senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
   }
 
-  /** Returns when the connection breaks. What was in flight then may have happened or not. */
+  /** Resolves when the connection breaks. What was in flight then may have happened or not. */
   async sendUntilTheEnd(client: ApiClient): Promise<void> {
     while (true) {
       const change = this.#nextChange(client);
@@ -86,7 +86,7 @@ export class Sender {
   }
 
   async #delete(client: ApiClient): Promise<Change[]> {
-    // Out of the list first: whether it is gone is not known when there is no answer.
+    // Removed from the list first: without a response it is not known whether it is gone.
     const [{ id, channelId }] = this.#messages.splice(
       this.#random.between(0, this.#messages.length - 1),
       1,
@@ -120,7 +120,7 @@ type Envelope =
   | { type: "reaction.added"; data: { message_id: string; emoji: string } }
   | { type: "channel.member_added"; data: { user: User } };
 
-/** The change that the envelope tells of, by the key under which a sender remembers it. */
+/** The key under which a sender records the change that the envelope describes. */
 export function keyOf(body: string): string {
   const { type, data } = JSON.parse(body) as Envelope;
   switch (type) {

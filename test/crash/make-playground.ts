@@ -1,8 +1,8 @@
 import { openWorkspace } from "../support/workspace.ts";
 import type { Playground } from "./load.ts";
 
-// A program of its own: what it opened is closed for sure when it has ended, so that a server which is killed was the
-// only one that had the data open, and the one after it has to recover it.
+// A separate program, so that everything it opened is closed when it ends: a server that is killed was then the only
+// one with the data open, and the next one must recover it.
 await using workspace = openWorkspace(Bun.argv.at(-1) ?? "");
 const { id: teamId, owner, general } = await workspace.team("Acme");
 const secret = await workspace.channel(owner, "secret", "private");

@@ -4,7 +4,7 @@ import { type Places, placesFor, requestsMax } from "../../src/deliveries/places
 import type { AttemptResult, Queue } from "../../src/deliveries/queue.ts";
 import { createLog } from "../../src/log/log.ts";
 
-/** How an attempt ends, and when that is written down: at once, if nothing else is said. */
+/** How an attempt ends, and when that is committed: at once by default. */
 export type Ending = {
   hasFailed?: boolean;
   hasTimedOut?: boolean;
@@ -14,7 +14,7 @@ export type Ending = {
 
 type QueuedJob = { eventSeq: number; dueAt: number };
 
-/** What the pace of failing subscriptions is measured in, in milliseconds. */
+/** The unit of the pace of failing subscriptions, in milliseconds. */
 export const backoffBaseMs = 400;
 
 /** A queue in memory. An attempt lasts until the test ends it; then its job leaves the queue. */
@@ -28,20 +28,20 @@ export class MemoryQueue implements Queue {
   >();
   /** Each subscription's failures in a row. */
   readonly failures = new Map<string, number>();
-  /** The team of each subscription that is not of the same one as all others. */
+  /** The team of each subscription that is not in the default team. */
   readonly teams = new Map<string, string>();
-  /** The host of each subscription that has none of its own. */
+  /** The host of each subscription that does not have its own. */
   readonly hosts = new Map<string, string>();
-  /** How often each subscription's jobs were asked for. */
+  /** How often each subscription's jobs were queried. */
   readonly asked = new Map<string, number>();
-  /** For how long the lanes have rested each time, in milliseconds. */
+  /** The duration of each rest of the lanes, in milliseconds. */
   rests: number[] = [];
-  /** Called in the middle of a look at the queue, when what it will find is settled already. */
+  /** Called during a query of the queue, once its result is fixed. */
   onLook: (subscription: string) => void = () => {};
   readonly lanes: Lanes;
   #lastSeq = 0;
 
-  /** With places for so many attempts at once, over all or of each speed. */
+  /** Has places for this many attempts at once, in total or for each speed. */
   constructor(atOnce: number | Places = requestsMax) {
     const places = typeof atOnce === "number" ? placesFor(atOnce) : atOnce;
     this.lanes = new Lanes(this, createLog("silent"), { places, backoffBaseMs });
@@ -51,7 +51,7 @@ export class MemoryQueue implements Queue {
     return Date.now();
   }
 
-  /** Until others have had their turn, however long it should be. */
+  /** Waits for one turn of the event loop, whatever the duration. */
   async rest(ms: number): Promise<void> {
     this.rests.push(ms);
     await new Promise((resolve) => setImmediate(resolve));
@@ -66,7 +66,7 @@ export class MemoryQueue implements Queue {
     };
   }
 
-  /** Has each of the subscriptions answer quickly until it may have its whole share. */
+  /** Has each of the subscriptions respond quickly until it may have its whole share. */
   async prove(...subscriptions: string[]): Promise<void> {
     for (let doublings = 0; doublings < 5; doublings++) {
       for (const subscription of subscriptions) this.add(subscription);
@@ -82,7 +82,7 @@ export class MemoryQueue implements Queue {
     this.asked.clear();
   }
 
-  /** Queues jobs for the subscription that are due at once, or at the time given. Returns their numbers. */
+  /** Queues jobs for the subscription, due at once or at the given time. Returns their numbers. */
   add(subscription: string, count = 1, dueAt = 0): number[] {
     const added = Array.from({ length: count }, () => ({ eventSeq: ++this.#lastSeq, dueAt }));
     this.jobs.set(subscription, [...(this.jobs.get(subscription) ?? []), ...added]);
@@ -102,7 +102,7 @@ export class MemoryQueue implements Queue {
     report: (hasSucceeded: boolean) => boolean,
   ): Promise<AttemptResult | undefined> {
     const subscription = this.subscriptionOf(eventSeq);
-    // Dropped since it was fetched.
+    // Deleted since it was fetched.
     if (subscription === undefined) return undefined;
     expect(this.inFlight.has(eventSeq), "the same job is in flight twice").toBe(false);
     const { promise, resolve, reject } = Promise.withResolvers<Ending>();
@@ -145,7 +145,7 @@ export class MemoryQueue implements Queue {
     return [...this.inFlight.values()].filter((attempt) => attempt.subscription === subscription).length;
   }
 
-  /** Ends the oldest attempt that is in flight for the subscription, as a quick success unless told otherwise. */
+  /** Ends the subscription's oldest attempt in flight, by default as a quick success. */
   end(subscription: string, how?: Ending): void {
     const attempt = [...this.inFlight.values()].find((each) => each.subscription === subscription);
     if (!attempt) throw new Error(`nothing is in flight for ${subscription}`);
@@ -153,7 +153,7 @@ export class MemoryQueue implements Queue {
   }
 }
 
-/** Until everything that needs no time has happened: for as long as anything takes up the turns of the event loop. */
+/** Waits until the event loop is idle, so that everything that needs no time has happened. */
 export async function settled(): Promise<void> {
   let beganAt: number;
   do {

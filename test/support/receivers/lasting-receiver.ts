@@ -2,30 +2,30 @@ import type { AddressInfo } from "node:net";
 import { createServer, type TLSSocket } from "node:tls";
 import type { KeyPair } from "../../outbound/certificates.ts";
 
-/** One request as it has come in whole: over which connection, and as which one on it, both counted from 1. */
+/** A complete request: the number of its connection and its number on that connection, both counted from 1. */
 export type Arrival = { connection: number; nth: number; path: string };
 
 /** What a receiver does with a request. */
 export type Answering = (socket: TLSSocket, arrival: Arrival) => void;
 
-/** An HTTPS receiver that leaves its connections open, whatever it answers. */
+/** An HTTPS receiver that leaves its connections open, whatever it responds. */
 export type LastingReceiver = AsyncDisposable & {
   readonly port: number;
-  /** Every request in the order in which they came. */
+  /** All requests in the order of arrival. */
   arrivals(): Arrival[];
-  /** The server name that each connection asked for, false where it asked for none. */
+  /** The server name (SNI) of each connection, false if it had none. */
   serverNames(): (string | false)[];
   /** How many connections are open. */
   openConnections(): number;
 };
 
-/** An answer whose body says which request it is for. */
+/** A response whose body names the request that it is for. */
 export function answerTo({ connection, nth }: Arrival): string {
   const body = `${connection}.${nth}`;
   return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Listens on a free port, or on the given one, and answers as told; unless told otherwise with `answerTo`. */
+/** Listens on a free port, or on the given one, and responds with `answerTo` by default. */
 export async function lastingReceiver(
   pair: KeyPair,
   answering: Answering = (socket, arrival) => socket.write(answerTo(arrival)),
@@ -35,7 +35,7 @@ export async function lastingReceiver(
   const serverNames: (string | false)[] = [];
   const open = new Set<TLSSocket>();
   const server = createServer(pair, (socket) => {
-    // The types leave out what a socket of a server knows about its handshake.
+    // The types lack what a server's socket knows about its handshake.
     const connection = serverNames.push((socket as { servername?: string | false }).servername ?? false);
     open.add(socket);
     socket.setNoDelay(true);
@@ -53,7 +53,7 @@ export async function lastingReceiver(
       answering(socket, arrival);
     });
   });
-  // A client that does not like the certificate breaks off.
+  // A client that rejects the certificate breaks the connection.
   server.on("tlsClientError", () => {});
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);

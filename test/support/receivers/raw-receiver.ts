@@ -1,17 +1,17 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** A listener that speaks raw TCP, so that it can answer as no HTTP server would. */
+/** A listener that speaks raw TCP, so that it can respond in ways that no HTTP server would. */
 export type RawReceiver = AsyncDisposable & {
   readonly port: number;
   /** How many connections there have been. */
   connections(): number;
-  /** How many of them are still open. */
+  /** How many connections are still open. */
   openConnections(): number;
-  /** What each connection has sent, in the order in which they came. */
+  /** What was sent over each connection, in the order of the connections. */
   received(): string[];
 };
 
-/** Listens on a free port, or on the given one, and does with every connection what `behave` says. */
+/** Listens on a free port, or on the given one, and calls `behave` for every connection. */
 export async function rawReceiver(
   behave: (socket: Socket) => void,
   { address = "127.0.0.1", port = 0 }: { address?: string; port?: number } = {},
@@ -23,7 +23,7 @@ export async function rawReceiver(
     open.add(socket);
     socket.on("data", (bytes) => sockets.set(socket, `${sockets.get(socket)}${bytes.toString("latin1")}`));
     socket.on("close", () => open.delete(socket));
-    // The other side may be gone already, which is what many of the tests are about.
+    // The other side may have gone already, which is what many of the tests are about.
     socket.on("error", () => {});
     behave(socket);
   });
@@ -45,18 +45,18 @@ export async function rawReceiver(
   };
 }
 
-/** Answers the first bytes of a request with these, and leaves the connection open. */
+/** Responds to the first bytes of a request with these, and leaves the connection open. */
 export function answering(bytes: string | Uint8Array): (socket: Socket) => void {
   return (socket) => socket.once("data", () => socket.write(bytes));
 }
 
-/** A complete answer without a body. */
+/** A complete response without a body. */
 export const noContent = answering("HTTP/1.1 204 No Content\r\n\r\n");
 
-/** Answers a request with `head` and then with `chunk` over and over, as fast as the other side takes it. */
+/** Responds with `head` and then with `chunk` repeatedly, as fast as the other side reads. */
 export function flooding(head: string, chunk: string | Uint8Array): (socket: Socket) => void {
   return (socket) => {
-    // One chunk for each turn of the event loop, which it shares with the sender and the sender's timeout.
+    // One chunk per turn of the event loop, which the sender and its timeout share.
     const pour = () => {
       if (!socket.destroyed && socket.write(chunk)) setImmediate(pour);
     };
@@ -68,7 +68,7 @@ export function flooding(head: string, chunk: string | Uint8Array): (socket: Soc
   };
 }
 
-/** Answers a request with `head` and then with `drop` every 20 ms. */
+/** Responds with `head` and then with `drop` every 20 ms. */
 export function dripping(head: string, drop: string): (socket: Socket) => void {
   return (socket) => {
     socket.once("data", () => {

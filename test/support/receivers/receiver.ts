@@ -1,28 +1,28 @@
 import { until } from "../conditions.ts";
 
-/** A request as it came: the body's bytes, and its text for a look at it. */
+/** A request as it arrived, with its body as bytes and as text. */
 export type Received = {
   method: string;
-  /** With the query. */
+  /** Including the query. */
   path: string;
   headers: Headers;
   body: Uint8Array;
   text: string;
-  /** When its last byte was there, in milliseconds since 1970. */
+  /** When its last byte arrived, in milliseconds since 1970. */
   at: number;
 };
 
-/** How the receiver answers its `nth` request, counted from 1. One that never settles is an endpoint that hangs. */
+/** Returns the response to the `nth` request, counted from 1. A promise that never settles makes the endpoint hang. */
 export type Answering = (request: Received, nth: number) => Response | Promise<Response>;
 
 /**
- * An endpoint on this machine that keeps every request and answers by script:
- * `await using receiver = startReceiver()`. It follows no rule of its own, so that a test sees what was really sent.
+ * An endpoint on localhost that records every request and responds by script:
+ * `await using receiver = startReceiver()`. It applies no rules of its own, so that a test sees what was really sent.
  */
 export class Receiver implements AsyncDisposable {
   readonly #server: Bun.Server<undefined>;
   readonly #requests: Received[] = [];
-  /** Can be changed at any time; holds from the next request on. */
+  /** Can be changed at any time; applies from the next request on. */
   answer: Answering;
 
   constructor(answer: Answering) {
@@ -39,12 +39,12 @@ export class Receiver implements AsyncDisposable {
     return `http://127.0.0.1:${this.#server.port}/hook`;
   }
 
-  /** What has come so far, in the order of arrival. */
+  /** The requests so far, in the order of arrival. */
   get requests(): readonly Received[] {
     return this.#requests;
   }
 
-  /** Waits until so many requests have come, and returns all that have. */
+  /** Waits until this many requests have arrived, and returns all that have. */
   async received(count: number): Promise<readonly Received[]> {
     const what = () => `${count} requests at the receiver, of which ${this.#requests.length} came`;
     try {
@@ -54,7 +54,7 @@ export class Receiver implements AsyncDisposable {
     }
   }
 
-  /** Waits for the request that has this place in the order of arrival, counted from 1. */
+  /** Waits for the request with this number in the order of arrival, counted from 1. */
   async nth(place: number): Promise<Received> {
     const request = (await this.received(place))[place - 1];
     if (!request) throw new Error("places are counted from 1");
@@ -80,15 +80,15 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-/** Starts a receiver that takes everything with 204 unless it is told otherwise. */
+/** Starts a receiver that returns 204 by default. */
 export function startReceiver(answer: Answering = () => new Response(null, { status: 204 })): Receiver {
   return new Receiver(answer);
 }
 
-/** Answers with these statuses in turn, and with the last one from then on. */
+/** Returns these statuses in turn, and the last one from then on. */
 export function statuses(...list: [number, ...number[]]): Answering {
   return (_request, nth) => new Response(null, { status: list[Math.min(nth, list.length) - 1] ?? list[0] });
 }
 
-/** An endpoint that takes the request and then says nothing. */
+/** An endpoint that reads the request and never responds. */
 export const hang: Answering = () => new Promise(() => {});

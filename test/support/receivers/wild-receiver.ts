@@ -3,31 +3,31 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { until } from "../conditions.ts";
 import type { Random } from "../../crash/random.ts";
 
-/** What a receiver can do with a request instead of taking it. */
+/** What a receiver can do with a request instead of accepting it. */
 export const misdeeds = ["fail", "hang", "redirect", "reset", "garble", "dawdle"] as const;
 
 export type Misdeed = (typeof misdeeds)[number];
 
-/** So often does a receiver misbehave towards one event at most: the waits between attempts stay within seconds. */
+/** How often a receiver misbehaves for one event at most, so that the waits between attempts stay within seconds. */
 const misdeedsPerEvent = 5;
 
-/** How likely it is to misbehave towards a request. */
+/** The probability that it misbehaves on a request. */
 const wildness = 0.6;
 
 const taken = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
 const statuses = ["400 Bad Request", "410 Gone", "429 Too Many Requests", "500 Internal", "503 Unavailable"];
 
-/** The delivered event: its body as it came the first time, and how many requests have brought it. */
+/** A delivered event: the body of its first request, and how many requests have delivered it. */
 type Delivered = { body: string; requests: number };
 
 /**
- * A receiver that speaks raw TCP and misbehaves at random, until it is `isTame`. It counts every whole request, and notes
- * as a fault whatever no receiver should ever be sent.
+ * A receiver that speaks raw TCP and misbehaves at random, until it is `isTame`. It counts every complete request, and
+ * records as a fault anything that no receiver should ever get.
  */
 export class WildReceiver implements AsyncDisposable {
   readonly delivered = new Map<string, Delivered>();
   readonly faults: string[] = [];
-  /** What it signs with, as the subscription's creation showed it. */
+  /** The signing secret, as returned when the subscription was created. */
   secret = "";
   isTame = false;
   readonly #misdeeds: readonly Misdeed[];
@@ -36,7 +36,7 @@ export class WildReceiver implements AsyncDisposable {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
   readonly #misdeedsOf = new Map<string, number>();
-  /** The other side's port of the connection that came last. */
+  /** The remote port of the latest connection. */
   #newest: number | undefined;
 
   private constructor(misdeedsOf: readonly Misdeed[], random: Random, redirect: string) {
@@ -57,9 +57,9 @@ export class WildReceiver implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
   }
 
-  /** Waits until every request has been seen to its end that a server has sent before it died. */
+  /** Waits until every request that a server sent before it died has been read to its end. */
   async quiet(): Promise<void> {
-    // Connections come in the order in which they were opened: behind this one there is none.
+    // Connections arrive in the order in which they were opened, so this one is the last.
     const last = connect((this.#server.address() as AddressInfo).port, "127.0.0.1");
     await until(
       "the last connection has come",
@@ -107,7 +107,7 @@ export class WildReceiver implements AsyncDisposable {
     this.#misbehave(socket, this.#random.pick(this.#misdeeds));
   }
 
-  /** Holds the request against what a receiver may rely on, and returns the event's id. */
+  /** Checks the request for everything that a receiver may rely on, and returns the event's id. */
   #check(head: string, body: Buffer): string {
     const header = (name: string) => new RegExp(`^${name}: (.*)$`, "im").exec(head)?.[1]?.trim() ?? "";
     const { id, type } = JSON.parse(body.toString()) as { id: string; type: string };
