@@ -10,7 +10,7 @@ export function settingKeys(): string[] {
   try {
     readConfig(folder.path, {});
   } catch (error) {
-    const list = /there are (.*)\.$/.exec(String(error))?.[1] ?? "";
+    const list = /the settings are (.*)\.$/.exec(String(error))?.[1] ?? "";
     return list.split(", ");
   }
   return [];
