@@ -3,7 +3,7 @@ import type { ChannelRow } from "../src/channels/store.ts";
 import type { Database } from "../src/database/database.ts";
 import { createIncomingWebhook } from "../src/incoming-webhooks/incoming-webhooks.ts";
 import { createLog } from "../src/log/log.ts";
-import { findKey } from "../src/secrets/key.ts";
+import { findKey } from "../src/secrets/key-file.ts";
 import { Vault } from "../src/secrets/vault.ts";
 import { createSubscription } from "../src/subscriptions/subscriptions.ts";
 import type { UserRow } from "../src/users/store.ts";

@@ -42,7 +42,7 @@ const layers = [
   "src/scim/users",
   "src/scim/groups",
   "src/scim",
-  "src/application.ts",
+  "src/all-routes.ts",
   // Assembly.
   "src/unreadable-secrets.ts",
   "src/quickstart.ts",

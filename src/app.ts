@@ -1,9 +1,9 @@
 import { type Config, processEnvironment, requestsAllowed } from "./config.ts";
 import { dataDamaged } from "./system/data-errors.ts";
 import type { Database } from "./database/database.ts";
-import type { Loss } from "./database/open-files.ts";
+import type { Loss } from "./database/watched-files.ts";
 import { holdServerLock } from "./database/server-lock.ts";
-import { findDamage } from "./database/soundness.ts";
+import { findDamage } from "./database/integrity.ts";
 import type { AddressGuard } from "./outbound/address-guard.ts";
 import type { Outgoing } from "./deliveries/attempt.ts";
 import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
@@ -11,18 +11,18 @@ import { type Places, placesFor } from "./deliveries/places.ts";
 import { Retention } from "./deliveries/retention.ts";
 import { Worker } from "./deliveries/worker.ts";
 import { DescriptorReserve, descriptorShares } from "./system/descriptors.ts";
-import { application } from "./application.ts";
+import { allRoutes } from "./all-routes.ts";
 import { authentication } from "./http/authentication.ts";
 import type { Listener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./outbox/signal.ts";
-import { startLazyParts } from "./system/late-starters.ts";
+import { startLazyParts } from "./system/lazy-parts.ts";
 import type { Log } from "./log/log.ts";
 import { whyTooShort } from "./scim/credential.ts";
 import { findDirectoryTeam } from "./scim/team.ts";
-import { findKey, keyFile } from "./secrets/key.ts";
+import { findKey, keyFile } from "./secrets/key-file.ts";
 import { findUnreadableSecrets } from "./unreadable-secrets.ts";
 import { Vault } from "./secrets/vault.ts";
 import { findExposed } from "./system/trusted-files.ts";
@@ -93,7 +93,7 @@ export async function startApp({
   let listening = "";
   let listener: Listener | undefined;
   const wrongCredentials = new WrongCredentials(log, (request) => listener?.addressOf(request));
-  const root = application(
+  const root = allRoutes(
     {
       database,
       vault,

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "./errors.ts";
-import { parseKey } from "./input/key.ts";
+import { parseKey } from "./input/secret-key.ts";
 import { parseWholeNumber } from "./input/whole-number.ts";
 
 /** A setting. `parse` reads it from text and returns undefined for a value that it does not take. */

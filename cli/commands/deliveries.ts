@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Database } from "../../src/database/database.ts";
-import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
+import { listAttempts, showAttempt } from "../../src/deliveries/attempt-log.ts";
 import { replay } from "../../src/deliveries/replay.ts";
 import { webhookEvents } from "../../src/event-types.ts";
 import { DomainError } from "../../src/errors.ts";
@@ -11,7 +11,7 @@ import { outgoing } from "../invocation/outgoing.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { stopSignal } from "../invocation/stop-signal.ts";
 import type { Column } from "../terminal/table.ts";
-import { Unsuccessful } from "../terminal/unsuccessful.ts";
+import { FailedRequest } from "../terminal/failed-request.ts";
 import { wholeNumber } from "../invocation/whole-number.ts";
 
 type ListOptions = { webhook?: string; failed?: true; limit: number; follow?: true };
@@ -96,7 +96,7 @@ function addReplay(noun: Command, invocation: Invocation): void {
     const id = await attemptId(invocation, at, given);
     const sent = await replay({ database, ...outgoing(invocation) }, team.id, id, invocation.actor);
     if (!sent.succeeded) {
-      throw new Unsuccessful(`Replay failed: ${sent.error}. See: parley deliveries show ${sent.id}`, sent);
+      throw new FailedRequest(`Replay failed: ${sent.error}. See: parley deliveries show ${sent.id}`, sent);
     }
     invocation.output.done({
       data: sent,

@@ -14,7 +14,7 @@ import type { Invocation } from "../invocation/invocation.ts";
 import { outgoing } from "../invocation/outgoing.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
-import { Unsuccessful } from "../terminal/unsuccessful.ts";
+import { FailedRequest } from "../terminal/failed-request.ts";
 
 type EnableOptions = { discardPending?: true };
 
@@ -135,7 +135,7 @@ function addPing(noun: Command, invocation: Invocation): void {
     const took = `in ${pong.duration_ms} ms`;
     const response = pong.response ? [`Response: ${pong.response}`] : [];
     if (!pong.succeeded) {
-      throw new Unsuccessful([`Ping failed ${took}: ${pong.error}.`, ...response].join("\n"), pong);
+      throw new FailedRequest([`Ping failed ${took}: ${pong.error}.`, ...response].join("\n"), pong);
     }
     invocation.output.done({
       data: pong,

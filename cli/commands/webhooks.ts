@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { getChannelNamed, listAllChannels } from "../../src/channels/channels.ts";
 import { webhookEvents } from "../../src/event-types.ts";
-import { showSubscription } from "../../src/deliveries/shown-subscription.ts";
+import { showSubscription } from "../../src/deliveries/subscription-with-attempts.ts";
 import {
   createSubscription,
   deleteSubscription,

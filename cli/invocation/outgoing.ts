@@ -1,5 +1,5 @@
 import type { Outgoing } from "../../src/deliveries/attempt.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import type { Invocation } from "./invocation.ts";
 

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { explainDataError } from "../../src/system/data-errors.ts";
 import type { Database } from "../../src/database/database.ts";
-import type { OpenFiles } from "../../src/database/open-files.ts";
+import type { WatchedFiles } from "../../src/database/watched-files.ts";
 import { DomainError } from "../../src/errors.ts";
 import { exitAtOnce, forbidCoreDumps } from "../../src/system/libc.ts";
 import type { Log } from "../../src/log/log.ts";
@@ -62,7 +62,7 @@ export async function serveUntilStopped(
  * Logs the loss of a file of the data folder and makes it the exit status, however the process ends. A database file
  * that was replaced is then not closed, because SQLite would write to it.
  */
-function endOnLoss(files: OpenFiles, log: Log): void {
+function endOnLoss(files: WatchedFiles, log: Log): void {
   files.onLost(({ file, reason, isDatabaseWhole }) => {
     log.fatal({ file, reason }, "files.lost");
     process.exitCode = exitStatusOf.data_lost;
@@ -75,7 +75,7 @@ function endOnLoss(files: OpenFiles, log: Log): void {
  * Exits with status 1 on an uncaught error. Bun would only print it, since the main module is still being awaited, and
  * continue with part of the server missing.
  */
-function endOnFault(log: Log, files: OpenFiles): void {
+function endOnFault(log: Log, files: WatchedFiles): void {
   const end = (error: unknown) => {
     // Lost files may be the cause; looking reports them.
     if (files.look()) process.exit();

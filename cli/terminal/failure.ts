@@ -4,7 +4,7 @@ import { DomainError } from "../../src/errors.ts";
 import { exitStatusOf } from "./exit-status.ts";
 import { Output } from "./output.ts";
 import { Cancelled } from "./prompts.ts";
-import { Unsuccessful } from "./unsuccessful.ts";
+import { FailedRequest } from "./failed-request.ts";
 
 const failed = 1;
 
@@ -30,7 +30,7 @@ export function report(error: unknown, argv: readonly string[], environment: Env
     output.failure(error.message, { errors: error.errors });
     return exitStatusOf[error.code];
   }
-  if (error instanceof Unsuccessful) {
+  if (error instanceof FailedRequest) {
     output.failure(error.message, { data: error.data });
     return failed;
   }

@@ -9,7 +9,7 @@ import {
   WebhookSubscription,
   WebhookSubscriptionWithDeliveries,
 } from "../subscriptions/schemas.ts";
-import { showSubscription } from "../deliveries/shown-subscription.ts";
+import { showSubscription } from "../deliveries/subscription-with-attempts.ts";
 import {
   createSubscription,
   deleteSubscription,

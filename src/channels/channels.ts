@@ -18,7 +18,7 @@ import {
   updateArchived,
   updateChannelName,
 } from "./store.ts";
-import { getManagedChannel, getSeenChannel, isOpen } from "./visibility.ts";
+import { getManagedChannel, getSeenChannel, isOpen } from "./access.ts";
 
 const checkChannelInput = checkOf(ChannelInput);
 

@@ -2,10 +2,10 @@ import type { Database as SqliteFile } from "bun:sqlite";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { WebhooksVisibility } from "../config.ts";
 import type { Commit } from "./commit.ts";
-import type { OpenFiles } from "./open-files.ts";
+import type { WatchedFiles } from "./watched-files.ts";
 import type * as schema from "./schema.ts";
 import type { CacheVersion } from "./cache-version.ts";
-import type { TroubleListener } from "./trouble.ts";
+import type { TroubleListener } from "./disk-trouble.ts";
 
 /** A connection for queries. It sees committed data only; inside a write it also sees the write's own changes. */
 export type Connection = BunSQLiteDatabase<typeof schema> & {
@@ -51,7 +51,7 @@ export type Database = {
   /** Calls `listener` when a problem with the files begins and when it ends. */
   onTrouble(listener: TroubleListener): void;
   /** The open files, and whether they are still those at their paths. */
-  files: OpenFiles;
+  files: WatchedFiles;
   /**
    * The size of the WAL in bytes before it was opened. If it is not 0, the last process that had it open did not exit
    * cleanly, or another process still has it open.

@@ -4,14 +4,14 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { WebhooksVisibility } from "../config.ts";
 import type { Database, Transaction } from "./database.ts";
 import { DomainError } from "../errors.ts";
-import { ChangeLog, logBytesMax } from "./change-log.ts";
+import { WriteAheadLog, logBytesMax } from "./write-ahead-log.ts";
 import { Commit } from "./commit.ts";
-import { initializeLogNumber, incrementLogNumber } from "./log-number.ts";
+import { initializeLogNumber, incrementLogNumber } from "./wal-number.ts";
 import { migrate } from "./migrate.ts";
-import { type SqliteRecord, type LogState, OpenFiles } from "./open-files.ts";
+import { type SqliteRecord, type LogState, WatchedFiles } from "./watched-files.ts";
 import * as schema from "./schema.ts";
 import { cacheVersionOf, cacheVersionOncePerTurn } from "./cache-version.ts";
-import { Troubles } from "./trouble.ts";
+import { Troubles } from "./disk-trouble.ts";
 import { WriteQueue } from "./write.ts";
 
 /**
@@ -85,8 +85,8 @@ export function openDatabase(
     commit: new Commit(),
   });
   const listeners: Array<Parameters<Database["onWork"]>[0]> = [];
-  const files = new OpenFiles(path, recordOf(writer, reader));
-  const log = new ChangeLog(writer, files);
+  const files = new WatchedFiles(path, recordOf(writer, reader));
+  const log = new WriteAheadLog(writer, files);
   const afterCommit = () => read.cacheVersion.forget();
   const afterResponses = ({ subscriptionsWithWork, hasFanOuts }: Commit) => {
     try {

@@ -1,5 +1,5 @@
 import type { Log } from "../log/log.ts";
-import { type Lane, OpenLanes } from "./open-lanes.ts";
+import { type Lane, LaneSet } from "./lane-set.ts";
 import type { Places } from "./places.ts";
 import type { Pool, InFlight } from "./pool.ts";
 import type { AttemptResult, Job, Queue } from "./queue.ts";
@@ -34,14 +34,14 @@ const timerMaxMs = 2 ** 31 - 1;
 export class Lanes {
   readonly #queue: Queue;
   readonly #log: Log;
-  readonly #lanes: OpenLanes;
+  readonly #lanes: LaneSet;
   readonly #inFlight = new Set<Promise<void>>();
   #isStopped = false;
 
   constructor(queue: Queue, log: Log, { places, backoffBaseMs }: { places: Places; backoffBaseMs: number }) {
     this.#queue = queue;
     this.#log = log;
-    this.#lanes = new OpenLanes(queue, places, backoffBaseMs);
+    this.#lanes = new LaneSet(queue, places, backoffBaseMs);
   }
 
   /** Looks for work for these subscriptions. */

@@ -1,7 +1,7 @@
 import type { Connection, Transaction } from "../database/database.ts";
 import { selectNewestEventTime } from "../outbox/event-store.ts";
 import { selectAhead, updateAhead } from "../outbox/job-store.ts";
-import { selectNewestAttemptTime } from "./store.ts";
+import { selectNewestAttemptTime } from "./attempt-store.ts";
 
 /** Smaller differences, in milliseconds, are ordinary clock corrections and are not stored. */
 const stepMs = 1_000;

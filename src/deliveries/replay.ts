@@ -7,10 +7,10 @@ import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
-import { deliveryResource } from "./attempts.ts";
+import { deliveryResource } from "./attempt-log.ts";
 import { prepare } from "./prepare.ts";
 import { logEntry } from "./settle.ts";
-import { insertAttempt, selectAttempt } from "./store.ts";
+import { insertAttempt, selectAttempt } from "./attempt-store.ts";
 
 /**
  * Sends the payload of an earlier attempt again, exactly once: the same envelope with the same id, signed with the

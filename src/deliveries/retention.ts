@@ -11,7 +11,7 @@ import {
   selectForgottenSubscriptionIds,
 } from "../subscriptions/store.ts";
 import { NumberSet, numbersMax } from "./number-set.ts";
-import { deleteAttemptsBefore, selectLoggedEvents } from "./store.ts";
+import { deleteAttemptsBefore, selectLoggedEvents } from "./attempt-store.ts";
 import { Throttle } from "./throttle.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;

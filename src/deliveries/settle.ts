@@ -4,7 +4,7 @@ import { disable } from "../subscriptions/status.ts";
 import { updateOnFailure, updateOnSuccess } from "../subscriptions/store.ts";
 import type { Outcome } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
-import { type AttemptRow, insertAttempt } from "./store.ts";
+import { type AttemptRow, insertAttempt } from "./attempt-store.ts";
 
 /** When to retry, and when to give up. */
 export type RetryRules = {

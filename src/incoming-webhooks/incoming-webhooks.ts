@@ -1,6 +1,6 @@
 import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import { requireUnarchived } from "../channels/visibility.ts";
+import { requireUnarchived } from "../channels/access.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../channels/member-store.ts";

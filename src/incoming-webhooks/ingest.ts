@@ -1,4 +1,4 @@
-import { requireUnarchived } from "../channels/visibility.ts";
+import { requireUnarchived } from "../channels/access.ts";
 import type { Database, Connection } from "../database/database.ts";
 import { cached } from "../database/cached.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";

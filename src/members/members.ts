@@ -1,7 +1,7 @@
 import type { MemberEvent } from "./schemas.ts";
 import { record } from "../audit/audit.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import { getManagedChannel, requireUnarchived, type SeenChannel } from "../channels/visibility.ts";
+import { getManagedChannel, requireUnarchived, type SeenChannel } from "../channels/access.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { emit } from "../outbox/emit.ts";

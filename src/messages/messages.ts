@@ -1,5 +1,5 @@
 import type { MessageEvent } from "./schemas.ts";
-import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
+import { getSeenChannel, requireWritable } from "../channels/access.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { emit } from "../outbox/emit.ts";

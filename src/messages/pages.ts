@@ -1,5 +1,5 @@
 import { selectLastPosition } from "../channels/store.ts";
-import { getSeenChannel } from "../channels/visibility.ts";
+import { getSeenChannel } from "../channels/access.ts";
 import type { Connection } from "../database/database.ts";
 import type { Subject } from "../subject.ts";
 import { checkOf } from "../input/validation.ts";

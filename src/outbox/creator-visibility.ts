@@ -1,4 +1,4 @@
-import { canSeeChannel } from "../channels/visibility.ts";
+import { canSeeChannel } from "../channels/access.ts";
 import type { Connection } from "../database/database.ts";
 import { cached } from "../database/cached.ts";
 import { selectActor } from "../users/store.ts";
@@ -7,7 +7,7 @@ import { selectCreator } from "./event-store.ts";
 /**
  * With `WEBHOOKS_VISIBILITY=creator` a subscription receives only events that its creator may see, both when the event
  * happens and again when it is sent (a decision of this project; the specification only has the whole workspace). Who
- * may see what is decided in `channels/visibility.ts`; this file decides as whom to ask.
+ * may see what is decided in `channels/access.ts`; this file decides as whom to ask.
  */
 
 /** A viewer who is in no channel and so sees only open ones: for a subscription whose creator is unknown. */

@@ -1,6 +1,6 @@
 import type { ReactionEvent } from "./schemas.ts";
 import type { ChannelRow } from "../channels/store.ts";
-import { getSeenChannel, requireWritable } from "../channels/visibility.ts";
+import { getSeenChannel, requireWritable } from "../channels/access.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { shortcodeName } from "../emoji/emoji.ts";
 import { hasEmoji } from "../emoji/store.ts";

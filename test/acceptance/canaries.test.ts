@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { listAuditEntries } from "../../src/audit/audit.ts";
-import { showAttempt } from "../../src/deliveries/attempts.ts";
+import { showAttempt } from "../../src/deliveries/attempt-log.ts";
 import { ping } from "../../src/deliveries/ping.ts";
 import { replay } from "../../src/deliveries/replay.ts";
 import {

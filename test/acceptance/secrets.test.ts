@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { signedHashOf, signedPrefix } from "../../src/incoming-webhooks/address-hash.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { hashOf } from "../../src/secrets/secret-text.ts";
 import { revokeToken } from "../../src/tokens/tokens.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AuditEntry } from "../../src/audit/audit.ts";
 import type { ChannelRow } from "../../src/channels/store.ts";
-import type { AttemptShown } from "../../src/deliveries/attempts.ts";
+import type { AttemptShown } from "../../src/deliveries/attempt-log.ts";
 import type { WebhookDelivery } from "../../src/subscriptions/schemas.ts";
 import { keys, onTerminal, run, runJson, startServing } from "../support/cli.ts";
 import { type Receiver, startReceiver } from "../support/receivers/receiver.ts";

@@ -6,7 +6,7 @@ import { FanOutLoop } from "../../src/deliveries/fan-out-loop.ts";
 import { createLog } from "../../src/log/log.ts";
 import { appendMessage } from "../../src/messages/append.ts";
 import { editMessage, postMessage } from "../../src/messages/messages.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { subjectOf } from "../../src/users/users.ts";
 import { until } from "../support/conditions.ts";

@@ -7,7 +7,7 @@ import {
   createIncomingWebhook,
   rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
-import { createKeyFile } from "../../src/secrets/key.ts";
+import { createKeyFile } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { rotateSecret } from "../../src/subscriptions/secrets.ts";
 import { createSubscription } from "../../src/subscriptions/subscriptions.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, setSystemTime, test } from "bun:test";
 import { QueueClock } from "../../src/deliveries/queue-clock.ts";
-import { insertAttempt } from "../../src/deliveries/store.ts";
+import { insertAttempt } from "../../src/deliveries/attempt-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
 

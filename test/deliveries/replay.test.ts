@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAttempts, showAttempt } from "../../src/deliveries/attempts.ts";
+import { listAttempts, showAttempt } from "../../src/deliveries/attempt-log.ts";
 import { replay } from "../../src/deliveries/replay.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { deleteEvents, selectEventSeqs } from "../../src/outbox/event-store.ts";

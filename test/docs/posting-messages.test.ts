@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import type { Message } from "../../src/messages/schemas.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import type { ApiClient } from "../support/client.ts";
 import { labelledBlocks } from "../support/documents.ts";

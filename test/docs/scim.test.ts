@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { List, User } from "../scim/scim-client.ts";
-import { type ScimStage, scimToken, startScimStage } from "../scim/scim-stage.ts";
+import type { List, User } from "../support/scim-client.ts";
+import { type ScimStage, scimToken, startScimStage } from "../support/scim-stage.ts";
 import { labelledBlocks } from "../support/documents.ts";
 
 const blocks = labelledBlocks("docs/scim.md");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";

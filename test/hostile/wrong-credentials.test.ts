@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { newSecret } from "../../src/secrets/secret-text.ts";
 import { revokeToken } from "../../src/tokens/tokens.ts";
-import { type ScimStage, scimToken, startScimStage } from "../scim/scim-stage.ts";
+import { type ScimStage, scimToken, startScimStage } from "../support/scim-stage.ts";
 import { actor } from "../support/workspace.ts";
 import { residentMiB } from "./memory.ts";
 import { asOurs, exchange, type RawAnswer, requestText } from "./raw-connection.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { application } from "../../src/application.ts";
+import { allRoutes } from "../../src/all-routes.ts";
 import { stubContext } from "../../src/openapi/stub-context.ts";
 import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { startServer } from "../support/server.ts";
@@ -22,7 +22,7 @@ const beside = [
 
 describe("the routes and the document", () => {
   test("are the same, except the few paths outside of the API", () => {
-    const { routes } = application(stubContext(), { integrationsEnabled: true, baseUrl: "" });
+    const { routes } = allRoutes(stubContext(), { integrationsEnabled: true, baseUrl: "" });
     const served = routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
     const described = documented.map(({ method, path }) => `${method} ${path}`);
     expect(served.sort()).toEqual([...described, ...beside].sort());

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { parleyProgram } from "../../cli/program.ts";
 import { addEmoji } from "../../src/emoji/emoji.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { deactivate } from "../../src/accounts/people.ts";
 import { run } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { startReceiver } from "../support/receivers/receiver.ts";
 import { actor } from "../support/workspace.ts";
-import { type PermissionStage, startPermissionStage } from "./permission-stage.ts";
+import { type PermissionStage, startPermissionStage } from "../support/permission-stage.ts";
 
 /** With `--team` of one team, no command takes what is of another: by its id, and where it has one by its name. */
 let stage: PermissionStage;

@@ -8,9 +8,9 @@ import {
   type ScimClient,
   type User,
   userSchema,
-} from "../scim/scim-client.ts";
+} from "../support/scim-client.ts";
 import { actor } from "../support/workspace.ts";
-import { type PermissionStage, startPermissionStage } from "./permission-stage.ts";
+import { type PermissionStage, startPermissionStage } from "../support/permission-stage.ts";
 
 /** The directory of one team reaches the people and groups of that team, and nothing of another or of its channels. */
 const token = "the-directory-of-acme-and-of-nobody-else";

@@ -10,7 +10,7 @@ import {
   startPermissionStage,
   type SubjectName,
   subjects,
-} from "./permission-stage.ts";
+} from "../support/permission-stage.ts";
 
 /** What a subject may not see answers as what is not there: 27 ways to name something, each as a human and as a bot. */
 let stage: PermissionStage;

@@ -3,7 +3,7 @@ import { addEmoji } from "../../src/emoji/emoji.ts";
 import type { RestRoute } from "../support/rest-routes.ts";
 import { restRoutes } from "../support/rest-routes.ts";
 import { actor } from "../support/workspace.ts";
-import { type PermissionStage, type Place, type SubjectName, subjects } from "./permission-stage.ts";
+import { type PermissionStage, type Place, type SubjectName, subjects } from "../support/permission-stage.ts";
 
 /** What an id can be of. */
 type Kind = Exclude<keyof Place, "name">;

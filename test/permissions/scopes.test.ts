@@ -8,7 +8,12 @@ import { type ApiClient, apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { addressOf, bodyOf, type RestRoute, restRoutes } from "../support/rest-routes.ts";
 import { actor } from "../support/workspace.ts";
-import { type PermissionStage, type Place, startPermissionStage, subjects } from "./permission-stage.ts";
+import {
+  type PermissionStage,
+  type Place,
+  startPermissionStage,
+  subjects,
+} from "../support/permission-stage.ts";
 
 /** Every operation with every scope: 18 × 9 tests, each for every kind of subject and for what it sees and does not. */
 let stage: PermissionStage;

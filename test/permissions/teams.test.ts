@@ -3,12 +3,17 @@ import type { Channel } from "../../src/channels/schemas.ts";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import type { Message } from "../../src/messages/schemas.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { apiClient } from "../support/client.ts";
 import { restRoutes } from "../support/rest-routes.ts";
 import { actor } from "../support/workspace.ts";
-import { type PermissionStage, type Place, startPermissionStage, subjects } from "./permission-stage.ts";
+import {
+  type PermissionStage,
+  type Place,
+  startPermissionStage,
+  subjects,
+} from "../support/permission-stage.ts";
 
 /** Two teams in one workspace: what lists, unknown fields and the other doors could give away of one to the other. */
 let stage: PermissionStage;

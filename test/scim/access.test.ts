@@ -5,8 +5,8 @@ import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
 import { openWorkspace } from "../support/workspace.ts";
-import { readAnswer, type List, scimClient, type User } from "./scim-client.ts";
-import { type ScimStage, scimToken, startScimStage } from "./scim-stage.ts";
+import { readAnswer, type List, scimClient, type User } from "../support/scim-client.ts";
+import { type ScimStage, scimToken, startScimStage } from "../support/scim-stage.ts";
 
 let stage: ScimStage;
 

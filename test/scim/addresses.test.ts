@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RawConnection, requestText } from "../hostile/raw-connection.ts";
-import { readAnswer, type Group, type List, type User } from "./scim-client.ts";
-import { type ScimStage, scimToken, startScimStage } from "./scim-stage.ts";
+import { readAnswer, type Group, type List, type User } from "../support/scim-client.ts";
+import { type ScimStage, scimToken, startScimStage } from "../support/scim-stage.ts";
 
 let stage: ScimStage;
 

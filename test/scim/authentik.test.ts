@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Group, groupSchema, type List, type User, userSchema } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type Group, groupSchema, type List, type User, userSchema } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 /**
  * What authentik sends: it reads what the server supports, adds everybody, takes a 409 for a reason to look up, replaces

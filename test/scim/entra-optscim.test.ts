@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Group, groupSchema, type User, userSchema } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type Group, groupSchema, type User, userSchema } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 /**
  * What Microsoft Entra ID sends when its address of Parley carries the flag `aadOptscim062020`: the flag itself in every

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Group, groupSchema, type User, userSchema } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type Group, groupSchema, type User, userSchema } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 /**
  * What Microsoft Entra ID sends by default: capital letters in its operations, booleans as texts, and members to remove

@@ -6,8 +6,8 @@ import type { Message } from "../../src/messages/schemas.ts";
 import { run, runJson } from "../support/cli.ts";
 import { startReceiver } from "../support/receivers/receiver.ts";
 import { actor } from "../support/workspace.ts";
-import { type Group, type Refusal, type User } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type Group, type Refusal, type User } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 let stage: ScimStage;
 let ann: User;

@@ -4,8 +4,8 @@ import { Document } from "../../src/scim/protocol/document.ts";
 import { parseFilter } from "../../src/scim/protocol/filter.ts";
 import { operationsOf, operationsOfObject, apply } from "../../src/scim/protocol/patch.ts";
 import { expectNoFaults } from "../hostile/server-log.ts";
-import { readAnswer, type Refusal, scimClient, type User } from "./scim-client.ts";
-import { type ScimStage, scimToken, startScimStage } from "./scim-stage.ts";
+import { readAnswer, type Refusal, scimClient, type User } from "../support/scim-client.ts";
+import { type ScimStage, scimToken, startScimStage } from "../support/scim-stage.ts";
 
 let stage: ScimStage;
 let user: User;

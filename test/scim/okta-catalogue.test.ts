@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Group, groupSchema, type User, userSchema } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type Group, groupSchema, type User, userSchema } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 /**
  * What Okta sends from an app of its catalogue: people are changed by PUT, switched on and off by a PATCH without a

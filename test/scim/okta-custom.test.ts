@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { selectUser } from "../../src/users/store.ts";
 import { apiClient } from "../support/client.ts";
-import { type Group, groupSchema, type User, userSchema } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type Group, groupSchema, type User, userSchema } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 /**
  * What Okta sends from an app of the App Integration Wizard, in its order: a look-up before everything it makes, and a

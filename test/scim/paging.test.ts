@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Refusal } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type Refusal } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 const people = 10_000;
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAuditEntries } from "../../src/audit/audit.ts";
 import { setRole } from "../../src/accounts/people.ts";
 import { actor } from "../support/workspace.ts";
-import { type User } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type User } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 let stage: ScimStage;
 

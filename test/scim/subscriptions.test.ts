@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { listAuditEntries } from "../../src/audit/audit.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 let stage: ScimStage;
 beforeAll(async () => {

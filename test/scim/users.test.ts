@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAuditEntries } from "../../src/audit/audit.ts";
 import type { Message } from "../../src/messages/schemas.ts";
-import { type User } from "./scim-client.ts";
-import { type ScimStage, startScimStage } from "./scim-stage.ts";
+import { type User } from "../support/scim-client.ts";
+import { type ScimStage, startScimStage } from "../support/scim-stage.ts";
 
 let stage: ScimStage;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Database } from "../../src/database/database.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { actorOf } from "../../src/subject.ts";
 import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { signalWork } from "../../src/outbox/signal.ts";
 import type { Message } from "../../src/messages/schemas.ts";
-import { findKey } from "../../src/secrets/key.ts";
+import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import type { WebhookDelivery, WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";

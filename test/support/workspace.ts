@@ -8,7 +8,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { appendMessage } from "../../src/messages/append.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import { joinChannel, leaveChannel } from "../../src/members/members.ts";
-import { createKeyFile } from "../../src/secrets/key.ts";
+import { createKeyFile } from "../../src/secrets/key-file.ts";
 import { createTeam } from "../../src/teams/teams.ts";
 import { type Scope, scopes } from "../../src/tokens/scopes.ts";
 import { createToken } from "../../src/tokens/tokens.ts";

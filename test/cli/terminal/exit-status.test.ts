@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAuditEntries } from "../../../src/audit/audit.ts";
-import { findKey } from "../../../src/secrets/key.ts";
+import { findKey } from "../../../src/secrets/key-file.ts";
 import { Vault } from "../../../src/secrets/vault.ts";
 import { createSubscription } from "../../../src/subscriptions/subscriptions.ts";
 import { listTeams } from "../../../src/teams/teams.ts";

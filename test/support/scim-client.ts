@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { RequestBody } from "../support/client.ts";
+import type { RequestBody } from "./client.ts";
 
 export const userSchema = "urn:ietf:params:scim:schemas:core:2.0:User";
 export const groupSchema = "urn:ietf:params:scim:schemas:core:2.0:Group";

@@ -1,5 +1,5 @@
 import { type BigIntStats, closeSync, openSync, statSync } from "node:fs";
-import { headerOf, isHeaderInLog } from "./log-number.ts";
+import { headerOf, isHeaderInLog } from "./wal-number.ts";
 
 /**
  * How long an unexplained change to the database file may wait for an explanation by another process, in milliseconds.
@@ -41,7 +41,7 @@ const remedy =
  * that SQLite's record does not explain was made by another program. A look takes a few microseconds; SQLite is asked
  * only if the file has changed.
  */
-export class OpenFiles {
+export class WatchedFiles {
   readonly #path: string;
   readonly #record: SqliteRecord;
   readonly #files: OpenFile[];

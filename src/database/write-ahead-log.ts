@@ -1,7 +1,7 @@
 import type { Database as SqliteFile, Statement } from "bun:sqlite";
 import { statSync } from "node:fs";
-import { incrementLogNumber } from "./log-number.ts";
-import type { LogState, OpenFiles } from "./open-files.ts";
+import { incrementLogNumber } from "./wal-number.ts";
+import type { LogState, WatchedFiles } from "./watched-files.ts";
 
 /** The number of pages in the WAL at which it is checkpointed. */
 const pagesMax = 1_000;
@@ -16,14 +16,14 @@ export const logBytesMax = 32 + pagesMax * (24 + 4_096);
  * The write-ahead log. SQLite would checkpoint it automatically. This class does it instead, so that the database file
  * is verified first and the bytes that a checkpoint writes are known to come from this process.
  */
-export class ChangeLog {
+export class WriteAheadLog {
   readonly #writer: SqliteFile;
-  readonly #files: OpenFiles;
+  readonly #files: WatchedFiles;
   readonly #checkpointStatement: Statement<LogState, []>;
   readonly #changesStatement: Statement<{ total: number }, []>;
   #changesBefore = 0;
 
-  constructor(writer: SqliteFile, files: OpenFiles) {
+  constructor(writer: SqliteFile, files: WatchedFiles) {
     this.#writer = writer;
     this.#files = files;
     writer.run("PRAGMA wal_autocheckpoint = 0");

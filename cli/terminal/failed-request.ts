@@ -1,5 +1,5 @@
 /** A request was sent to a receiver and failed: so did the command. `data` is the outcome of the request. */
-export class Unsuccessful extends Error {
+export class FailedRequest extends Error {
   override readonly name = "Unsuccessful";
   readonly data: unknown;
 

@@ -1,5 +1,5 @@
 import { timestamp } from "../timestamp.ts";
-import type { ChangeLog } from "./change-log.ts";
+import type { WriteAheadLog } from "./write-ahead-log.ts";
 import { causeOf } from "./write-errors.ts";
 
 /**
@@ -40,7 +40,7 @@ export type TroubleListener = {
  * is noticed without waiting for a request.
  */
 export class Troubles {
-  readonly #log: ChangeLog;
+  readonly #log: WriteAheadLog;
   readonly #probeWrite: () => Promise<unknown>;
   readonly #present = new Map<TroubleKind, Trouble>();
   readonly #listeners: TroubleListener[] = [];
@@ -49,7 +49,7 @@ export class Troubles {
   #retryTimer: Timer | undefined;
   #isClosed = false;
 
-  constructor(log: ChangeLog, probeWrite: () => Promise<unknown>) {
+  constructor(log: WriteAheadLog, probeWrite: () => Promise<unknown>) {
     this.#log = log;
     this.#probeWrite = probeWrite;
   }

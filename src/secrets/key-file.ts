@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../errors.ts";
-import { keyBytes, parseKey } from "../input/key.ts";
+import { keyBytes, parseKey } from "../input/secret-key.ts";
 import { flush, writeFileOnce } from "../system/on-disk.ts";
 import { readTrusted } from "../system/trusted-files.ts";
 

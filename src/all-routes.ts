@@ -14,7 +14,7 @@ import type { Application } from "./http/server.ts";
  * Puts all routes of the server together. With the integrations switched off their routes do not exist (specification
  * part 1, master switch); those of the directory exist when it has a token (part 4, other endpoints).
  */
-export function application(
+export function allRoutes(
   context: ApiContext,
   config: Pick<Config, "integrationsEnabled" | "baseUrl">,
   directory?: ScimAccess,

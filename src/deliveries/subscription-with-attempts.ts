@@ -2,7 +2,7 @@ import type { Connection } from "../database/database.ts";
 import { subscriptionResource } from "../subscriptions/resource.ts";
 import type { WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
 import { getSubscription } from "../subscriptions/subscriptions.ts";
-import { listLatestAttempts } from "./attempts.ts";
+import { listLatestAttempts } from "./attempt-log.ts";
 
 /** How many of the latest attempts are shown with a subscription (specification part 8). */
 const attemptsShown = 20;

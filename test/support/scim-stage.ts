@@ -4,9 +4,9 @@ import type { ChannelRow } from "../../src/channels/store.ts";
 import type { UserRow } from "../../src/users/store.ts";
 import { createPerson } from "../../src/accounts/people.ts";
 import { getUser } from "../../src/users/users.ts";
-import { type ApiClient, apiClient } from "../support/client.ts";
-import { startServer, type TestServer } from "../support/server.ts";
-import { actor, openWorkspace, type Workspace } from "../support/workspace.ts";
+import { type ApiClient, apiClient } from "./client.ts";
+import { startServer, type TestServer } from "./server.ts";
+import { actor, openWorkspace, type Workspace } from "./workspace.ts";
 import {
   type Group,
   groupSchema,

@@ -1,9 +1,9 @@
 import { expect } from "bun:test";
 import type { Scope } from "../../src/tokens/scopes.ts";
 import type { UserRow } from "../../src/users/store.ts";
-import type { ApiClient } from "../support/client.ts";
-import { dataReader } from "../support/data.ts";
-import { type Stage, startStage } from "../support/stage.ts";
+import type { ApiClient } from "./client.ts";
+import { dataReader } from "./data.ts";
+import { type Stage, startStage } from "./stage.ts";
 
 /** Every kind of subject that a token acts as, all of one team; the owner and the admin are in the least channels. */
 export const subjects = ["owner", "admin", "member", "bot", "idleBot"] as const;

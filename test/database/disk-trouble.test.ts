@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import { join } from "node:path";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
-import type { Trouble } from "../../src/database/trouble.ts";
+import type { Trouble } from "../../src/database/disk-trouble.ts";
 import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -4,7 +4,7 @@ import { notFound } from "../errors.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { timestamp } from "../timestamp.ts";
 import { unsignedHeaders } from "./prepare.ts";
-import { type AttemptRow, selectAttempt, selectAttempts, selectLatestAttempts } from "./store.ts";
+import { type AttemptRow, selectAttempt, selectAttempts, selectLatestAttempts } from "./attempt-store.ts";
 
 /** One attempt with everything that is stored about it, for the operator. */
 export type AttemptShown = WebhookDelivery & {

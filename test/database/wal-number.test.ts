@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { requireOwnLog } from "../../src/database/log-number.ts";
+import { requireOwnLog } from "../../src/database/wal-number.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import type { Database } from "../../src/database/database.ts";

@@ -36,7 +36,7 @@ export type Lane = {
 type ReceiverResult = Exclude<AttemptResult, { kind: "own_fault" }>;
 
 /** The lanes of the subscriptions that have work, and the track records of those that had work lately. */
-export class OpenLanes {
+export class LaneSet {
   readonly hosts = new Hosts<Lane>();
   readonly pools: Record<Speed, Pool<Lane>>;
   readonly #queue: Pick<Queue, "deliveryRecord">;
