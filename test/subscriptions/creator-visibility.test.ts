@@ -133,7 +133,7 @@ describe("a creator removed from a private channel", () => {
     await webhooks.api.del(`/channels/${channel.id}/members/${user.id}`);
     const refused = await run(webhooks.dataDir, ["deliveries", "replay", id], byCreators);
     expect(refused).toMatchObject({ status: 1, stdout: "" });
-    expect(refused.stderr).toContain("may not see the channel");
+    expect(refused.stderr).toContain("cannot see the event's channel");
     expect(receiver.requests).toHaveLength(1);
     await webhooks.workspace.join(channel, user);
     expect(await run(webhooks.dataDir, ["deliveries", "replay", id], byCreators)).toMatchObject({
