@@ -1,8 +1,8 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 
 /**
- * Three migrations were still edited on the days on which they were written. Gives databases of those days what the later
- * text made, and changes nothing in any other.
+ * 0002, 0003 and 0005 were still edited after the commits that added them. Gives databases of the commits in between what
+ * the later text makes, and changes nothing in any other.
  */
 export function completeEarlyTables(file: SqliteFile): void {
   file.run(

@@ -1,6 +1,6 @@
 /** A request was sent to a receiver and failed: so did the command. `data` is the outcome of the request. */
 export class FailedRequest extends Error {
-  override readonly name = "Unsuccessful";
+  override readonly name = "FailedRequest";
   readonly data: unknown;
 
   constructor(message: string, data: unknown) {

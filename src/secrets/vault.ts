@@ -108,7 +108,7 @@ function wrongKey(): DomainError {
 function keyError(problem: string): DomainError {
   return new DomainError(
     "key_missing",
-    `${problem} Restore secret.key from a backup of the data folder, or set PARLEY_SECRET_KEY, and start again;  ` +
+    `${problem} Restore secret.key from a backup of the data folder, or set PARLEY_SECRET_KEY, and start again; ` +
       "if the key is lost, rotate the secret.",
   );
 }
