@@ -13,6 +13,7 @@ const layers = [
   "src/subject.ts",
   // Plumbing.
   "src/input",
+  "src/settings.ts",
   "src/config.ts",
   "src/system",
   "src/log",

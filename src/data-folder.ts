@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
-import type { WebhooksVisibility } from "./config.ts";
+import type { WebhooksVisibility } from "./settings.ts";
 import { explainDataError } from "./system/data-errors.ts";
 import { requireOwnLog } from "./database/wal-number.ts";
 import type { Database } from "./database/database.ts";

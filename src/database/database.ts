@@ -1,6 +1,6 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { WebhooksVisibility } from "../config.ts";
+import type { WebhooksVisibility } from "../settings.ts";
 import type { Commit } from "./commit.ts";
 import type { WatchedFiles } from "./watched-files.ts";
 import type * as schema from "./schema.ts";

@@ -1,7 +1,7 @@
 import { Database as SqliteFile, SQLiteError } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import type { WebhooksVisibility } from "../config.ts";
+import type { WebhooksVisibility } from "../settings.ts";
 import type { Database, Transaction } from "./database.ts";
 import { DomainError } from "../errors.ts";
 import { WriteAheadLog, logBytesMax } from "./write-ahead-log.ts";

@@ -1,0 +1,123 @@
+import { parseKey } from "./input/secret-key.ts";
+import { parseWholeNumber } from "./input/whole-number.ts";
+
+/** A setting. `parse` reads it from text and returns undefined for a value that it does not take. */
+export type Setting<Value> = {
+  name: string;
+  takes: string;
+  parse: (text: string) => Value | undefined;
+  fallback: Value;
+  /** Whether error messages must not show the value. */
+  isSecret?: boolean;
+};
+
+/** Whether subscriptions receive events of the whole workspace, or only those that their creators may see. */
+export type WebhooksVisibility = "workspace" | "creator";
+
+const trueOrFalse = { takes: "true or false", parse: parseBoolean };
+
+/** All settings: the name in the environment, the accepted values, and the default. */
+export const settings = {
+  integrationsEnabled: { name: "INTEGRATIONS_ENABLED", ...trueOrFalse, fallback: true },
+  apiRateLimit: { name: "INTEGRATIONS_API_RATE_LIMIT", ...wholeNumber(1, 1_000_000_000), fallback: 60 },
+  ingestRateLimit: { name: "INTEGRATIONS_INGEST_RATE_LIMIT", ...wholeNumber(1, 1_000_000_000), fallback: 60 },
+  webhooksMaxAttempts: { name: "WEBHOOKS_MAX_ATTEMPTS", ...wholeNumber(1, 100), fallback: 5 },
+  /** In seconds, from connecting to the last response header. */
+  webhooksTimeout: { name: "WEBHOOKS_TIMEOUT", ...seconds(0.1, 300), fallback: 5 },
+  /** In seconds, before the second attempt; multiplied by six before each further attempt. */
+  webhooksBackoffBase: { name: "WEBHOOKS_BACKOFF_BASE", ...seconds(0.001, 86_400), fallback: 10 },
+  webhooksDisableAfter: { name: "WEBHOOKS_DISABLE_AFTER", ...wholeNumber(1, 1_000_000_000), fallback: 5 },
+  /** In days; 0 keeps attempts forever. */
+  webhooksRetentionDays: {
+    name: "WEBHOOKS_DELIVERY_RETENTION_DAYS",
+    ...wholeNumber(0, 36_500),
+    fallback: 30,
+  },
+  /** Which channels' events a subscription receives: all, or those that its creator may see. */
+  webhooksVisibility: {
+    name: "WEBHOOKS_VISIBILITY",
+    ...oneOf(["workspace", "creator"]),
+    fallback: "workspace" as WebhooksVisibility,
+  },
+  /** Per team. */
+  webhooksMaxSubscriptions: {
+    name: "WEBHOOKS_MAX_SUBSCRIPTIONS",
+    ...wholeNumber(1, 1_000_000),
+    fallback: 1_000,
+  },
+  webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...trueOrFalse, fallback: true },
+  /** Empty: use the key file in the data folder. */
+  secretKey: {
+    name: "PARLEY_SECRET_KEY",
+    takes: "32 bytes in base64 or hex",
+    parse: (text: string) => (parseKey(text) ? text : undefined),
+    fallback: "",
+    isSecret: true,
+  },
+  /** Empty: SCIM is off. */
+  scimToken: {
+    name: "SCIM_TOKEN",
+    takes: "visible characters without spaces and commas",
+    // Characters that a header can carry, without those that end the token there.
+    parse: (text: string) => (/^[!-+\--~]+$/.test(text) ? text : undefined),
+    fallback: "",
+    isSecret: true,
+  },
+  /** Empty: the only team. */
+  scimTeam: {
+    name: "SCIM_TEAM",
+    takes: "a team's slug, name or id",
+    parse: (text: string) => text,
+    fallback: "",
+  },
+  host: {
+    name: "PARLEY_HOST",
+    takes: "an address to listen on",
+    parse: (text: string) => text,
+    fallback: "127.0.0.1",
+  },
+  port: { name: "PARLEY_PORT", ...wholeNumber(0, 65_535), fallback: 8080 },
+  /** Empty: built from the host and port. */
+  baseUrl: { name: "PARLEY_BASE_URL", takes: "an http or https address", parse: parseBaseUrl, fallback: "" },
+  logLevel: {
+    name: "PARLEY_LOG_LEVEL",
+    ...oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+    fallback: "info",
+  },
+} satisfies Record<string, Setting<unknown>>;
+
+function parseBoolean(text: string): boolean | undefined {
+  const word = text.toLowerCase();
+  if (word === "true" || word === "1") return true;
+  return word === "false" || word === "0" ? false : undefined;
+}
+
+function wholeNumber(least: number, most: number) {
+  return {
+    takes: `a whole number from ${least} to ${most}`,
+    parse: (text: string) => parseWholeNumber(text, least, most),
+  };
+}
+
+function seconds(least: number, most: number) {
+  return {
+    takes: `a number of seconds from ${least} to ${most}`,
+    parse: (text: string): number | undefined => {
+      const value = /^[0-9]{1,9}(\.[0-9]{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+      return value >= least && value <= most ? value : undefined;
+    },
+  };
+}
+
+function oneOf<Word extends string>(words: readonly Word[]) {
+  return {
+    takes: `one of ${words.join(", ")}`,
+    parse: (text: string): Word | undefined => words.find((word) => word === text),
+  };
+}
+
+function parseBaseUrl(text: string): string | undefined {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
+  const { origin, pathname, search, hash } = new URL(text);
+  return search === "" && hash === "" ? origin + pathname.replace(/\/+$/, "") : undefined;
+}
