@@ -23,3 +23,21 @@ export async function growthDuring(pid: number, act: () => Promise<void>): Promi
   }
   return Math.max(most, residentMiB(pid)) - before;
 }
+
+/**
+ * By how many MiB a process grew in the round in which it grew least. A leak grows in every round; garbage
+ * that waits for its collection, which a busy machine puts off, does not. Ends with the first round below `enough`, after
+ * four at most.
+ */
+export async function leastGrowth(enough: number, growthOfRound: () => Promise<number>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 4 && least >= enough; round++) least = Math.min(least, await growthOfRound());
+  return least;
+}
+
+/** By how many MiB the process is larger after `act` than before. */
+export async function growthAfter(pid: number, act: () => Promise<void>): Promise<number> {
+  const before = residentMiB(pid);
+  await act();
+  return residentMiB(pid) - before;
+}
