@@ -1,7 +1,7 @@
 import { Command, Help } from "commander";
-import { version } from "../package.json" with { type: "json" };
 import type { Environment } from "../src/config.ts";
 import { forbidden } from "../src/errors.ts";
+import { version } from "../src/version.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addBots } from "./commands/bots.ts";
 import { addChannels } from "./commands/channels.ts";

@@ -7,6 +7,7 @@ import { dirname, join, normalize } from "node:path";
  */
 const layers = [
   // Words that all others use.
+  "src/version.ts",
   "src/errors.ts",
   "src/timestamp.ts",
   "src/event-types.ts",

@@ -71,8 +71,8 @@ test("a verb's help is what the compiled program prints", async () => {
   expect(await compiledHelp(verb?.path ?? [])).toBe(helpOf(verb?.command as Command));
 });
 
-test("the version is one line", async () => {
+test("the version is one line with the commit that was built", async () => {
   const { status, stdout } = await run("/nonexistent", ["--version"]);
   expect(status).toBe(0);
-  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+( \([0-9a-f]{7,40}(-dirty)?\))?\n$/);
 });
