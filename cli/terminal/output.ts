@@ -3,6 +3,7 @@ import type { Environment } from "../../src/config.ts";
 import type { FieldErrors } from "../../src/errors.ts";
 import { printableJson } from "../../src/input/json.ts";
 import { printable } from "./printable.ts";
+import { Progress } from "./progress.ts";
 import { type Column, pairs, table } from "./table.ts";
 
 type OutputOptions = { isJson: boolean; isQuiet: boolean; hasColor: boolean; environment: Environment };
@@ -94,6 +95,13 @@ export class Output {
     const lines = complaints.length > 1 ? complaints : message.split("\n");
     const label = this.#isColored(process.stderr) ? styled("red", "error:") : "error:";
     for (const line of lines) writeLine(process.stderr, `${label} ${printable(line)}`);
+  }
+
+  /** A line on standard error that tells how far long work is; it shows nothing without a terminal. */
+  progress(): Progress {
+    const { isJson, isQuiet, environment } = this.#options;
+    const isShown = process.stderr.isTTY === true && !isJson && !isQuiet && environment.TERM !== "dumb";
+    return new Progress(isShown ? process.stderr : undefined);
   }
 
   /** Whether a program reads the result (`--json`). */

@@ -57,14 +57,15 @@ function fittingWidths<Row>(
 }
 
 function padded(text: string, width: number): string {
-  const fitting = Bun.stringWidth(text) > width ? cut(text, width) : text;
+  const fitting = cut(text, width);
   return fitting + " ".repeat(Math.max(0, width - Bun.stringWidth(fitting)));
 }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** As much of the text as fits with an ellipsis, in whole graphemes, which may be two columns wide. */
-function cut(text: string, width: number): string {
+/** The text, or as much of it as fits with an ellipsis, in whole graphemes, which may be two columns wide. */
+export function cut(text: string, width: number): string {
+  if (Bun.stringWidth(text) <= width) return text;
   let fitting = "";
   for (const { segment } of graphemes.segment(text)) {
     if (Bun.stringWidth(fitting + segment) > width - 1) break;
