@@ -1,4 +1,4 @@
-import { type Config, processEnvironment, requestsAllowed } from "./config.ts";
+import { type Config, processEnvironment, requestsAllowed, secretFiles } from "./config.ts";
 import { dataDamaged } from "./system/data-errors.ts";
 import type { Database } from "./database/database.ts";
 import type { Loss } from "./database/watched-files.ts";
@@ -25,7 +25,7 @@ import { findDirectoryTeam } from "./scim/team.ts";
 import { findKey, keyFile } from "./secrets/key-file.ts";
 import { findUnreadableSecrets } from "./unreadable-secrets.ts";
 import { Vault } from "./secrets/vault.ts";
-import { findExposed } from "./system/trusted-files.ts";
+import { findExposed, findExposedSecrets } from "./system/trusted-files.ts";
 
 /** How often the files of the data folder are checked, in milliseconds. */
 const checkIntervalMs = 1_000;
@@ -76,6 +76,8 @@ export async function startApp({
     );
   }
   for (const exposed of findExposed(dataDir, keyFile(dataDir))) log.warn(exposed, "data_folder.exposed");
+  for (const exposed of findExposedSecrets(secretFiles(dataDir, processEnvironment)))
+    log.warn(exposed, "secret_file.exposed");
   database.onTrouble({
     onTrouble: ({ kind, reason }, error) => log.error({ of: kind, reason, err: error }, "database.trouble"),
     onEnd: ({ kind, since }) =>

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "./errors.ts";
+import { readSecretFile } from "./input/secret-file.ts";
 import { type Setting, settings } from "./settings.ts";
 
 /** The value of every setting. */
@@ -8,6 +9,12 @@ export type Config = { [Key in keyof typeof settings]: (typeof settings)[Key]["f
 
 /** Settings given as command-line flags. */
 type Flags = { [Key in keyof Config]?: string | undefined };
+
+/** Where settings come from. */
+type Sources = { file: Map<string, string>; environment: Environment; flags: Flags };
+
+/** The text of a setting, and the name under which it was given. */
+type Given = { name: string; text: string };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,7 +45,8 @@ export function dataDirectory(flag: string | undefined, environment: Environment
 
 /**
  * Reads all settings. A flag takes precedence over the environment, then `parley.toml` in the data folder, then the
- * default. A blank environment variable counts as not set.
+ * default. A blank environment variable counts as not set. In the environment and in `parley.toml`, the name of a secret
+ * with `_FILE` names a file that holds it instead.
  * @throws DomainError `invalid` with one line per invalid setting: its name, its value and the accepted values.
  */
 export function readConfig(dataDir: string, environment: Environment, flags: Flags = {}): Config {
@@ -59,22 +67,82 @@ export function readSetting<Key extends keyof Config>(
   return parseSettings([key], { file: readToml(join(dataDir, "parley.toml")), environment, flags: {} });
 }
 
+/** The files that settings name and that hold secrets, with the names of those settings. */
+export function secretFiles(
+  dataDir: string,
+  environment: Environment,
+): Array<{ name: string; path: string }> {
+  const sources = { file: readToml(join(dataDir, "parley.toml")), environment, flags: {} };
+  return Object.values<Setting<unknown>>(settings).flatMap((setting) => {
+    const given = fromSources(setting, sources);
+    return given === undefined || given.name === setting.name ? [] : [{ name: given.name, path: given.text }];
+  });
+}
+
 function parseSettings<Key extends keyof Config>(
   keys: readonly Key[],
-  { file, environment, flags }: { file: Map<string, string>; environment: Environment; flags: Flags },
+  sources: Sources,
   problems: string[] = [],
 ): Pick<Config, Key> {
   const config: Record<string, unknown> = {};
   for (const key of keys) {
     const setting: Setting<unknown> = settings[key];
-    const text = flags[key] ?? (environment[setting.name] || undefined) ?? file.get(tomlKey(setting.name));
-    const value = text === undefined ? setting.fallback : setting.parse(text);
-    const shown = setting.isSecret ? "set to something else" : JSON.stringify(text);
-    if (value === undefined) problems.push(`${setting.name} is ${shown}; it takes ${setting.takes}.`);
-    config[key] = value;
+    try {
+      const flag = sources.flags[key];
+      const given = flag === undefined ? fromSources(setting, sources) : { name: setting.name, text: flag };
+      config[key] = given === undefined ? setting.fallback : valueOf(setting, given);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      problems.push(error.message);
+    }
   }
   if (problems.length > 0) throw new DomainError("invalid", problems.join("\n"));
   return config as Pick<Config, Key>;
+}
+
+/**
+ * The text of a setting in the environment, or else in `parley.toml`; or the path of the file with its text, under the
+ * file's name.
+ * @throws DomainError `invalid` when one of them has both.
+ */
+function fromSources(setting: Setting<unknown>, { environment, file }: Sources): Given | undefined {
+  const names = namesOf(setting);
+  const places = [
+    { place: "the environment", textOf: (name: string) => environment[name] || undefined },
+    { place: "parley.toml", textOf: (name: string) => file.get(tomlKey(name)) },
+  ];
+  for (const { place, textOf } of places) {
+    const given = names.flatMap((name): Given[] => {
+      const text = textOf(name);
+      return text === undefined ? [] : [{ name, text }];
+    });
+    if (given.length > 1)
+      throw new DomainError(
+        "invalid",
+        `${names.join(" and ")} are both set in ${place}. Remove one of them.`,
+      );
+    if (given[0]) return given[0];
+  }
+  return undefined;
+}
+
+function valueOf(setting: Setting<unknown>, { name, text }: Given): unknown {
+  if (name === setting.name) {
+    const value = setting.parse(text);
+    if (value !== undefined) return value;
+    const shown = setting.isSecret ? "set to something else" : JSON.stringify(text);
+    throw new DomainError("invalid", `${name} is ${shown}; it takes ${setting.takes}.`);
+  }
+  const read = readSecretFile(text);
+  if ("problem" in read) throw new DomainError("invalid", `${name}: ${text} ${read.problem}.`);
+  const value = setting.parse(read.text);
+  if (value !== undefined) return value;
+  throw new DomainError("invalid", `${name}: ${text} holds something else; it takes ${setting.takes}.`);
+}
+
+/** The setting's name and, for a secret, the name that takes the path of a file instead. */
+function namesOf({ name, isSecret }: Setting<unknown>): string[] {
+  return isSecret ? [name, `${name}_FILE`] : [name];
 }
 
 /** The key in `parley.toml`: `port` for `PARLEY_PORT`, `integrations_enabled` for `INTEGRATIONS_ENABLED`. */
@@ -109,7 +177,7 @@ function parseToml(path: string, text: string): object {
 }
 
 function unknownKeys(file: Map<string, string>): string[] {
-  const known = Object.values(settings).map(({ name }) => tomlKey(name));
+  const known = Object.values<Setting<unknown>>(settings).flatMap(namesOf).map(tomlKey);
   return [...file.keys()]
     .filter((key) => !known.includes(key))
     .map((key) => `parley.toml has ${key}, which is not a setting; the settings are ${known.join(", ")}.`);

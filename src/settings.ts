@@ -7,7 +7,7 @@ export type Setting<Value> = {
   takes: string;
   parse: (text: string) => Value | undefined;
   fallback: Value;
-  /** Whether error messages must not show the value. */
+  /** Whether error messages must not show the value, and the name with `_FILE` names a file that holds it. */
   isSecret?: boolean;
 };
 

@@ -107,6 +107,18 @@ export function findExposed(dataDir: string, keyPath: string): Exposure[] {
   return exposed;
 }
 
+/**
+ * Which of the files that hold secrets other logins can access. This is only a warning, since mounts often fix modes.
+ */
+export function findExposedSecrets(files: ReadonlyArray<{ name: string; path: string }>): Exposure[] {
+  return files.flatMap(({ name, path }) => {
+    const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
+    if ((mode & accessibleToAll) === 0) return [];
+    const reason = `Everybody on this machine can access the file of ${name} (mode ${octalMode(mode)}).`;
+    return [{ path, reason: `${reason} To prevent that: chmod o= ${shellQuoted(path)}` }];
+  });
+}
+
 function loginName(uid: number): string {
   return loginNameOf(uid) ?? `${uid}`;
 }
