@@ -41,7 +41,7 @@ async function people(dataDir: string): Promise<string[]> {
 async function refusal(dataDir: string): Promise<string> {
   const [served, listed] = [await runRefused(dataDir, serve), await runRefused(dataDir, ["users", "list"])];
   expect(served).toEqual(listed);
-  expect(served.status).toBe(1);
+  expect(served.status).toBe(5);
   return served.message;
 }
 
@@ -155,7 +155,7 @@ describe("a damaged database", () => {
       const path = folder.file("parley.db");
       overwritePage(path, rootPage(path, name));
       const { status, message } = await runRefused(folder.path, serve);
-      expect(status).toBe(1);
+      expect(status).toBe(5);
       expect(message).toContain(`${path} is damaged`);
       expect(message).toMatch(/Restore a backup of it .*removing parley\.db-wal/);
     },
@@ -166,6 +166,19 @@ describe("a damaged database", () => {
     const path = folder.file("parley.db");
     overwritePage(path, rootPage(path, "users"));
     expect((await runRefused(folder.path, ["users", "list"])).message).toContain(`${path} is damaged`);
+  });
+});
+
+test("data of a newer version has an exit status that tells systemd not to start it again", async () => {
+  using folder = await workspaceFolder();
+  {
+    using file = new SqliteFile(folder.file("parley.db"));
+    file.run("INSERT INTO migrations SELECT '9999_from_the_future', applied_at FROM migrations LIMIT 1");
+  }
+  const { status, message } = await runRefused(folder.path, serve);
+  expect({ status, message }).toEqual({
+    status: 5,
+    message: expect.stringContaining("9999_from_the_future"),
   });
 });
 
