@@ -14,6 +14,7 @@ import { addListen } from "./commands/listen.ts";
 import { addOpenApi } from "./commands/openapi.ts";
 import { addQuickstart } from "./commands/quickstart.ts";
 import { addServe } from "./commands/serve.ts";
+import { addStatus } from "./commands/status.ts";
 import { addTeams } from "./commands/teams.ts";
 import { addTokens } from "./commands/tokens.ts";
 import { addUsers } from "./commands/users.ts";
@@ -72,6 +73,7 @@ export function parleyProgram(environment: Environment): Command {
   addQuickstart(program, invocation);
   addInit(program, invocation);
   addServe(program, invocation);
+  addStatus(program, invocation);
   addTeams(program, invocation);
   addUsers(program, invocation);
   addBots(program, invocation);

@@ -49,6 +49,7 @@ const layers = [
   "src/unreadable-secrets.ts",
   "src/quickstart.ts",
   "src/data-folder.ts",
+  "src/status",
   "src/app.ts",
   // The command line, which calls the domain and starts the server.
   "cli/terminal",

@@ -2,7 +2,7 @@ import { type Config, processEnvironment, requestsAllowed, secretFiles } from ".
 import { dataDamaged } from "./system/data-errors.ts";
 import type { Database } from "./database/database.ts";
 import type { Loss } from "./database/watched-files.ts";
-import { holdServerLock } from "./database/server-lock.ts";
+import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
 import { findDamage } from "./database/integrity.ts";
 import type { AddressGuard } from "./outbound/address-guard.ts";
 import type { Outgoing } from "./deliveries/attempt.ts";
@@ -18,6 +18,7 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./outbox/signal.ts";
+import { forgetServer, noteServer } from "./status/server-note.ts";
 import { startLazyParts } from "./system/lazy-parts.ts";
 import type { Log } from "./log/log.ts";
 import { whyTooShort } from "./scim/credential.ts";
@@ -26,6 +27,8 @@ import { findKey, keyFile } from "./secrets/key-file.ts";
 import { findUnreadableSecrets } from "./unreadable-secrets.ts";
 import { Vault } from "./secrets/vault.ts";
 import { findExposed, findExposedSecrets } from "./system/trusted-files.ts";
+import { timestamp } from "./timestamp.ts";
+import { version } from "./version.ts";
 
 /** How often the files of the data folder are checked, in milliseconds. */
 const checkIntervalMs = 1_000;
@@ -64,7 +67,7 @@ export async function startApp({
   overrides = {},
 }: AppParts): Promise<RunningApp> {
   await using started = new AsyncDisposableStack();
-  const lock = started.use(holdServerLock(dataDir));
+  const lock = started.use(holdServerLock(dataDir, serverLockWaitMs));
   const lazyParts = startLazyParts();
   const checkedInMs = checkDatabase(database, dataDir);
   const { ca, ...guardOverrides } = overrides;
@@ -133,6 +136,7 @@ export async function startApp({
   const retention = new Retention(database, config.webhooksRetentionDays, log);
   retention.start();
   const files = watchFiles(database, lock.path);
+  noteServer(dataDir, { url: listening, pid: process.pid, version, started_at: timestamp(Date.now()) });
   // Startup succeeded; the caller now owns shutdown.
   started.move();
   if (database.logBytesFound > 0) {
@@ -149,6 +153,7 @@ export async function startApp({
       files.stopWatching();
       // Concurrently: a slow client must not let the worker start new deliveries.
       await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
+      forgetServer(dataDir);
       lock[Symbol.dispose]();
       log.info("server.stopped");
     },

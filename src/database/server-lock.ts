@@ -51,6 +51,25 @@ export function holdServerLock(dataDir: string, waitMs = 0): ServerLock {
   return { path, [Symbol.dispose]: () => held.dispose() };
 }
 
+/**
+ * How long a server that starts waits for the lock, in milliseconds: `isServed` holds it for a moment.
+ */
+export const serverLockWaitMs = 250;
+
+/**
+ * Whether a server holds the data folder, or a command that is changing its tables. Changes nothing; false where the
+ * file system has no locks.
+ * @throws the operating system's error when this login may not read the folder.
+ */
+export function isServed(dataDir: string): boolean {
+  const folder = openSync(dataDir, "r");
+  try {
+    return lockDescriptor(folder, "shared") === "taken";
+  } finally {
+    closeSync(folder);
+  }
+}
+
 function alreadyServed(dataDir: string): DomainError {
   return new DomainError("conflict", `Another parley is serving ${dataDir} already. Stop it first.`);
 }

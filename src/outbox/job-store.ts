@@ -137,6 +137,16 @@ export function selectWaiting(db: Connection, subscriptionId: string): Waiting {
   return waitingStatement(db).get(subscriptionId) ?? { count: 0, oldest: 0 };
 }
 
+const firstWaitingStatement = query<Waiting, [string, number]>(
+  `SELECT count(*) AS count, coalesce(min(event_seq), 0) AS oldest
+   FROM (SELECT event_seq FROM jobs WHERE subscription_id = ? ORDER BY due_at, event_seq LIMIT ?)`,
+);
+
+/** The subscription's jobs that are due first, at most `limit`: their number, and the oldest event among them. */
+export function selectFirstWaiting(db: Connection, subscriptionId: string, limit: number): Waiting {
+  return firstWaitingStatement(db).get(subscriptionId, limit) ?? { count: 0, oldest: 0 };
+}
+
 /** A job with the time of its event. */
 export type DatedJob = { dueAt: number; eventSeq: number; happenedAt: number };
 

@@ -9,6 +9,7 @@ const musl = `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`
 const libraries = process.platform === "darwin" ? ["libSystem.B.dylib"] : ["libc.so.6", musl];
 const errnoAddress = process.platform === "darwin" ? "__error" : "__errno_location";
 
+const lockShared = 1;
 const lockExclusive = 2;
 const lockWithoutWaiting = 4;
 
@@ -27,12 +28,17 @@ let library: ReturnType<typeof openLibrary> | undefined;
 
 /**
  * Takes the operating system's lock (flock) on the file or folder that the descriptor refers to. The lock ends with
- * the descriptor, or with the process however that ends. Returns `taken` when another process holds it, and
- * `unsupported` when the file system has no such locks.
+ * the descriptor, or with the process however that ends. Several processes can hold a shared lock, but none while
+ * another holds an exclusive one. Returns `taken` when another process holds it, and `unsupported` when the file system
+ * has no such locks.
  */
-export function lockDescriptor(descriptor: number): "held" | "taken" | "unsupported" {
+export function lockDescriptor(
+  descriptor: number,
+  kind: "exclusive" | "shared" = "exclusive",
+): "held" | "taken" | "unsupported" {
   const loaded = (library ??= openLibrary());
-  if (loaded.flock(descriptor, lockExclusive | lockWithoutWaiting) === 0) return "held";
+  const operation = kind === "shared" ? lockShared : lockExclusive;
+  if (loaded.flock(descriptor, operation | lockWithoutWaiting) === 0) return "held";
   const errno = read.i32(loaded[errnoAddress]?.() as Pointer);
   return unsupported.has(errno) ? "unsupported" : "taken";
 }

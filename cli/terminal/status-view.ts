@@ -1,0 +1,86 @@
+import type { Backlog, TroubledSubscription, WorkspaceStatus } from "../../src/status/status.ts";
+import { byteSize, counted } from "./quantity.ts";
+import { relativeTime } from "./relative-time.ts";
+
+/** How many subscriptions are listed by name; the JSON has all of them. */
+const namesShown = 5;
+
+/** The status as labels and values for people. */
+export function statusLines(status: WorkspaceStatus): Array<readonly [label: string, value: string]> {
+  const { size, queue, subscriptions, waiting_for_disabled } = status;
+  const { failing, disabled } = subscriptions;
+  const several = status.teams > 1;
+  return [
+    ["version", status.version],
+    ["data folder", status.data_dir],
+    ...serverLines(status),
+    ["size", `${byteSize(size.database_bytes)}, write-ahead log ${byteSize(size.log_bytes)}`],
+    ["disk", `${byteSize(size.free_bytes)} free`],
+    ["queue", queueText(queue)],
+    ["subscriptions", subscriptionsText(subscriptions)],
+    ...listed(failing, "failing", (each) => {
+      const { consecutive_failures: failures } = each;
+      return `${titleOf(each, several)}, ${failures === 1 ? "once" : `${failures.toLocaleString("en")} times`} in a row`;
+    }),
+    ...listed(disabled, "disabled", (each) => `${titleOf(each, several)}, ${relativeTime(each.disabled_at)}`),
+    ...(waiting_for_disabled.jobs > 0
+      ? [["kept for them", backlogText(waiting_for_disabled, "event")] as const]
+      : []),
+  ];
+}
+
+/** The next useful command; undefined when all is well. */
+export function statusAdvice({ server, subscriptions }: WorkspaceStatus): string | undefined {
+  const [failing] = subscriptions.failing;
+  const [disabled] = subscriptions.disabled;
+  if (!server.running) return "parley serve";
+  if (failing) return `parley deliveries list --failed --webhook ${failing.id} --team ${failing.team}`;
+  return disabled && `parley webhooks enable ${disabled.id} --team ${disabled.team}`;
+}
+
+function serverLines({ server, version: own }: WorkspaceStatus): Array<readonly [string, string]> {
+  const { running, url, pid, version, started_at } = server;
+  if (!running) return [["server", "not running"]];
+  if (url === null) return [["server", "running, but its address is not known"]];
+  const otherVersion = version === own ? "" : `, parley ${version}`;
+  return [
+    ["server", `running at ${url}`],
+    ["", `started ${relativeTime(started_at)}, process ${pid}${otherVersion}`],
+  ];
+}
+
+function queueText(queue: WorkspaceStatus["queue"]): string {
+  const { jobs, next_due_at, events_to_queue } = queue;
+  const parts = [jobs === 0 ? "empty" : backlogText(queue, "delivery", "deliveries")];
+  if (next_due_at !== null) {
+    const isDue = Date.parse(next_due_at) <= Date.now();
+    parts.push(`${isDue ? "due since" : "next one"} ${relativeTime(next_due_at)}`);
+  }
+  if (events_to_queue > 0) parts.push(`${counted(events_to_queue, "event")} still to be queued`);
+  return parts.join("; ");
+}
+
+function backlogText({ jobs, is_more, oldest_at }: Backlog, noun: string, plural?: string): string {
+  const count = is_more ? `more than ${counted(jobs, noun, plural)}` : counted(jobs, noun, plural);
+  return oldest_at === null ? count : `${count}, the oldest from ${relativeTime(oldest_at)}`;
+}
+
+function subscriptionsText({ active, failing, disabled }: WorkspaceStatus["subscriptions"]): string {
+  if (active + disabled.length === 0) return "none";
+  return `${active} active (${failing.length} failing), ${disabled.length} disabled`;
+}
+
+function listed(
+  troubled: readonly TroubledSubscription[],
+  label: string,
+  textOf: (each: TroubledSubscription) => string,
+): Array<readonly [string, string]> {
+  const others = troubled.length - namesShown;
+  const texts = troubled.slice(0, namesShown).map(textOf);
+  if (others > 0) texts.push(`and ${counted(others, "other")}`);
+  return texts.map((text, index) => [index === 0 ? label : "", text] as const);
+}
+
+function titleOf({ name, team }: TroubledSubscription, hasSeveralTeams: boolean): string {
+  return hasSeveralTeams ? `${name} (${team})` : name;
+}

@@ -1,0 +1,11 @@
+import { statfsSync } from "node:fs";
+
+/**
+ * The bytes that this login may still write to the file system of the path; less than what is free where a part is
+ * reserved for root.
+ * @throws the operating system's error when there is nothing at the path.
+ */
+export function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+}
