@@ -16,6 +16,7 @@ import { authentication } from "./http/authentication.ts";
 import type { Listener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
+import { TrustedProxies } from "./http/trusted-proxies.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./outbox/signal.ts";
 import { forgetServer, noteServer } from "./status/server-note.ts";
@@ -127,7 +128,8 @@ export async function startApp({
   await lazyParts;
   // After everything that can fail for lack of a descriptor, so that the server never responds and then fails to
   // start.
-  const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack));
+  const proxies = config.trustedProxies.length > 0 ? new TrustedProxies(config.trustedProxies) : undefined;
+  const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack), proxies);
   listener = server;
   started.defer(() => server.stop());
   listening = `http://${urlHost(config.host)}:${server.port}`;

@@ -1,3 +1,4 @@
+import { type AddressBlock, parseAddressBlocks } from "./input/address-block.ts";
 import { parseKey } from "./input/secret-key.ts";
 import { parseWholeNumber } from "./input/whole-number.ts";
 
@@ -79,6 +80,13 @@ export const settings = {
   port: { name: "PARLEY_PORT", ...wholeNumber(0, 65_535), fallback: 8080 },
   /** Empty: built from the host and port. */
   baseUrl: { name: "PARLEY_BASE_URL", takes: "an http or https address", parse: parseBaseUrl, fallback: "" },
+  /** Empty: nobody is believed about a client's address. */
+  trustedProxies: {
+    name: "PARLEY_TRUSTED_PROXIES",
+    takes: "IP addresses and networks like 10.0.0.0/8, separated by commas",
+    parse: parseAddressBlocks,
+    fallback: [] as AddressBlock[],
+  },
   logLevel: {
     name: "PARLEY_LOG_LEVEL",
     ...oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),

@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import { DomainError } from "../errors.ts";
 import type { Database } from "../database/database.ts";
+import { noteCaller } from "../http/caller.ts";
 import type { WrongCredentials } from "../http/wrong-credentials.ts";
 import type { Vault } from "../secrets/vault.ts";
 import {
@@ -53,6 +54,11 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       const found = hash === undefined ? undefined : findLiveWebhook(database.read, hash);
       if (hash === undefined || found === undefined) throw wrongCredentials.errorOf(request, noWebhook());
       const { webhook } = found;
+      noteCaller(request, {
+        webhook_id: webhook.id,
+        user_id: found.bot.id,
+        channel_id: found.channel.id,
+      });
       const headers = set.headers as Record<string, string>;
       const enforceSenderLimit = () => enforceRateLimit(ingestRateLimit, webhook.id, "This webhook", headers);
       if (!isSigned(webhook)) enforceSenderLimit();

@@ -4,6 +4,7 @@ import { DomainError } from "../errors.ts";
 import type { Subject } from "../subject.ts";
 import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
+import { noteCaller } from "./caller.ts";
 import { jsonOf, readBytes, unreadEncoding } from "./json-body.ts";
 import { type RateLimit, enforceRateLimit } from "./rate-limit.ts";
 import type { WrongCredentials } from "./wrong-credentials.ts";
@@ -41,6 +42,7 @@ export function authentication(database: Database, rateLimit: RateLimit, wrongCr
         const grant = authenticate(database, token);
         if (!grant) throw wrongCredentials.errorOf(request, unauthenticated());
         const { subject } = grant;
+        noteCaller(request, { token_id: grant.tokenId, user_id: subject.id });
 
         enforceRateLimit(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
         if (!grant.scopes.has(scope)) {

@@ -1,6 +1,7 @@
 import type { DescriptorReserve } from "../system/descriptors.ts";
 import type { Log } from "../log/log.ts";
 import { originalOf } from "./client-address.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 
 type Server = Bun.Server<undefined>;
 
@@ -57,6 +58,7 @@ export class Listener {
   readonly #open: (port: number) => Server;
   readonly #reserve: DescriptorReserve;
   readonly #log: Log;
+  readonly #proxies: TrustedProxies | undefined;
   /** Undefined while no connections are accepted. */
   #server: Server | undefined;
   /** Servers that no longer listen but still have requests in flight. */
@@ -71,10 +73,17 @@ export class Listener {
   #isIdle = false;
 
   /** @throws what `open` throws, such as the operating system's error when the address is in use. */
-  constructor(port: number, open: (port: number) => Server, reserve: DescriptorReserve, log: Log) {
+  constructor(
+    port: number,
+    open: (port: number) => Server,
+    reserve: DescriptorReserve,
+    log: Log,
+    proxies?: TrustedProxies,
+  ) {
     this.#open = open;
     this.#reserve = reserve;
     this.#log = log;
+    this.#proxies = proxies;
     this.#server = open(port);
     this.port = this.#server.port ?? port;
     reserve.hold();
@@ -89,11 +98,19 @@ export class Listener {
     this.#checkIn(checkEveryMs.busy);
   }
 
-  /** Returns the client's address as the system writes it; undefined once the client has disconnected. */
+  /**
+   * Returns the client's address, behind the trusted proxies if there are any; undefined once the client has
+   * disconnected.
+   */
   addressOf(request: Request): string | undefined {
     // Each server knows the requests of all.
     const server = this.#server ?? [...this.#closing][0];
-    return server?.requestIP(originalOf(request))?.address;
+    const original = originalOf(request);
+    const address = server?.requestIP(original)?.address;
+    if (address === undefined) return undefined;
+    // An IPv6 socket shows IPv4 addresses this way.
+    const peer = address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
+    return this.#proxies ? this.#proxies.clientOf(peer, original.headers) : peer;
   }
 
   /**

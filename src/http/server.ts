@@ -1,10 +1,13 @@
 import type { DescriptorReserve } from "../system/descriptors.ts";
 import type { Log } from "../log/log.ts";
+import { isUuid } from "../input/text.ts";
+import { callerOf } from "./caller.ts";
 import { noteOriginal } from "./client-address.ts";
 import { errorBody, internalErrorMessage, internalErrorOf, noteInternalError } from "./error-responses.ts";
 import type { Respond } from "./fast-path.ts";
 import { Listener } from "./listener.ts";
 import { type Route, routeTable } from "./route-table.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Handles requests; `routes` are those that it has. */
 export type Application = {
@@ -26,13 +29,23 @@ export type Application = {
 /** Bun closes idle connections and slow senders after about this time. */
 const idleTimeoutSeconds = 10;
 
+/** The parameters of paths whose ids the log has, and their names there. */
+const loggedIds = { ":channel": "channel_id", ":subscription": "webhook_id" } as const;
+
 /** What handles one method of a route; its log already holds both. */
-type Endpoint = { method: string; path: string; log: Log; respond: Respond };
+type Endpoint = {
+  method: string;
+  path: string;
+  log: Log;
+  respond: Respond;
+  /** Which segments of the path the log has. */
+  ids: Array<{ name: string; at: number }>;
+};
 
 /**
  * Serves the application until the returned listener is stopped. Every response carries `X-Request-Id` and writes one
  * log line. A path without a route is 404; a route without the method is 405 with `Allow`. The listener keeps `reserve`
- * free of connections.
+ * free of connections. With `proxies`, a client's address is the one that these tell of.
  * @throws the operating system's error when the address is in use or is not one of this machine.
  */
 export function startServer(
@@ -40,6 +53,7 @@ export function startServer(
   log: Log,
   address: { host: string; port: number },
   reserve: DescriptorReserve,
+  proxies?: TrustedProxies,
 ): Listener {
   const findRoute = routeTable(endpointsOf(application, log));
   const pathOf = makePathOf();
@@ -47,6 +61,8 @@ export function startServer(
   async function handle(request: Request): Promise<Response> {
     const startedAt = performance.now();
     listener.countRequest();
+    // A client that hangs up later takes its address along.
+    const address = listener.addressOf(request);
     const path = pathOf(request);
     const found = path === undefined ? undefined : findRoute(path);
     const canonical = found || path === undefined ? path : application.canonicalPath?.(path);
@@ -70,6 +86,9 @@ export function startServer(
       request_id: id,
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
+      address,
+      ...idsIn(found?.segments, endpoint?.ids),
+      ...callerOf(request),
     };
     const routeLog = endpoint?.log ?? log.child({ method: request.method, route: found?.route.path });
     // 501 names a feature that we do not offer; nothing has failed.
@@ -78,7 +97,13 @@ export function startServer(
     return response;
   }
 
-  const listener = new Listener(address.port, (port) => serve(address.host, port, handle), reserve, log);
+  const listener = new Listener(
+    address.port,
+    (port) => serve(address.host, port, handle),
+    reserve,
+    log,
+    proxies,
+  );
   return listener;
 }
 
@@ -105,12 +130,26 @@ function endpointsOf(application: Application, log: Log): Endpoint[] {
     path,
     log: log.child({ method, route: path }),
     respond,
+    ids: path.split("/").flatMap((part, at) => {
+      const name = loggedIds[part as keyof typeof loggedIds] as string | undefined;
+      return name === undefined ? [] : [{ name, at }];
+    }),
   });
   return application.routes.flatMap(({ method, path }) => {
     const respond = application.fastPaths?.get(`${method} ${path}`) ?? throughFramework(application, path);
     const endpoint = endpointOf(method, path, respond);
     return method === "GET" ? [endpoint, endpointOf("HEAD", path, respondToHead(respond))] : [endpoint];
   });
+}
+
+/** The ids in a path, by their names in the log. Any other text there stays out of it. */
+function idsIn(segments: string[] = [], ids: Endpoint["ids"] = []): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const { name, at } of ids) {
+    const text = segments[at] ?? "";
+    if (isUuid(text)) found[name] = text;
+  }
+  return found;
 }
 
 function throughFramework(application: Application, path: string): Respond {
