@@ -34,6 +34,7 @@ const layers = [
   "src/subscriptions",
   "src/incoming-webhooks",
   "src/deliveries",
+  "src/health",
   "src/accounts",
   "src/teams",
   // HTTP, which calls the domain.

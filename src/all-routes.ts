@@ -6,6 +6,7 @@ import { directoryPath, type ScimAccess, scimRoutes } from "./scim/routes.ts";
 import { type ApiContext, apiRoutes } from "./api/api.ts";
 import { fastPaths } from "./http/fast-path.ts";
 import { documentationRoutes } from "./openapi/documentation.ts";
+import type { Readiness } from "./health/readiness.ts";
 import { healthRoutes } from "./http/health.ts";
 import { elysiaErrorResponse } from "./http/error-responses.ts";
 import type { Application } from "./http/server.ts";
@@ -15,7 +16,7 @@ import type { Application } from "./http/server.ts";
  * part 1, master switch); those of the directory exist when it has a token (part 4, other endpoints).
  */
 export function allRoutes(
-  context: ApiContext,
+  context: ApiContext & { readiness: Readiness },
   config: Pick<Config, "integrationsEnabled" | "baseUrl">,
   directory?: ScimAccess,
 ): Application {
@@ -25,7 +26,7 @@ export function allRoutes(
   if (directory) root.use(scimRoutes(context, directory));
   root
     .onError(({ error, request, set }) => elysiaErrorResponse(error, request, set.headers))
-    .use(healthRoutes(context.database));
+    .use(healthRoutes(context.database, context.readiness));
   const served = config.integrationsEnabled ? [apiRoutes(context), ingestRoutes(context)] : [];
   for (const routes of served) root.use(routes);
   if (config.integrationsEnabled) root.use(documentationRoutes(config.baseUrl || undefined));

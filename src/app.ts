@@ -8,6 +8,7 @@ import type { AddressGuard } from "./outbound/address-guard.ts";
 import type { Outgoing } from "./deliveries/attempt.ts";
 import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
 import { type Places, placesFor } from "./deliveries/places.ts";
+import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
 import { Worker } from "./deliveries/worker.ts";
 import { DescriptorReserve, descriptorShares } from "./system/descriptors.ts";
@@ -20,6 +21,7 @@ import { TrustedProxies } from "./http/trusted-proxies.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./outbox/signal.ts";
 import { forgetServer, noteServer } from "./status/server-note.ts";
+import { Readiness } from "./health/readiness.ts";
 import { startLazyParts } from "./system/lazy-parts.ts";
 import type { Log } from "./log/log.ts";
 import { whyTooShort } from "./scim/credential.ts";
@@ -96,6 +98,19 @@ export async function startApp({
   const tooShort = directory && whyTooShort(directory.token);
   if (tooShort !== undefined) log.warn({ reason: tooShort }, "scim.token_too_short");
 
+  const shares = descriptorShares();
+  const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
+  // Bun makes further requests wait while their timeouts run.
+  const requestsAtOnce = Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16);
+  const deliveries = config.integrationsEnabled
+    ? prepareDeliveries(
+        { config, dataDir, database, log },
+        { vault, outgoing, places: placesFor(requestsAtOnce) },
+      )
+    : undefined;
+  started.defer(() => deliveries?.stop());
+  const readiness = new Readiness({ database, dataDir, deliveries });
+
   let listening = "";
   let listener: Listener | undefined;
   const wrongCredentials = new WrongCredentials(log, (request) => listener?.addressOf(request));
@@ -108,23 +123,13 @@ export async function startApp({
       authentication: authentication(database, new RateLimit(config.apiRateLimit), wrongCredentials),
       ingestRateLimit: new RateLimit(config.ingestRateLimit),
       wrongCredentials,
+      readiness,
       maxSubscriptions: config.webhooksMaxSubscriptions,
       baseUrl: () => config.baseUrl || listening,
     },
     config,
     directory,
   );
-  const shares = descriptorShares();
-  const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
-  // Bun makes further requests wait while their timeouts run.
-  const requestsAtOnce = Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16);
-  const deliveries = config.integrationsEnabled
-    ? prepareDeliveries(
-        { config, dataDir, database, log },
-        { vault, outgoing, places: placesFor(requestsAtOnce) },
-      )
-    : undefined;
-  started.defer(() => deliveries?.stop());
   await lazyParts;
   // After everything that can fail for lack of a descriptor, so that the server never responds and then fails to
   // start.
@@ -152,6 +157,7 @@ export async function startApp({
     url: listening,
     lost: files.lost,
     async stop() {
+      readiness.drain();
       files.stopWatching();
       // Concurrently: a slow client must not let the worker start new deliveries.
       await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
@@ -199,16 +205,22 @@ function prepareDeliveries(
     },
   });
   const fanOutLoop = new FanOutLoop(database, log);
+  const survey = new QueueSurvey(database.read, (id) => worker.isHeldBack(id));
   const wakeAll = async () => {
     fanOutLoop.wake();
     await worker.wakeAll();
   };
   const stopWatching = watchForWork(dataDir, () => void wakeAll());
   return {
+    worker,
+    fanOutLoop,
+    survey,
+    backoffBaseMs: config.webhooksBackoffBase * 1000,
     // Deliveries that were in flight when the last server stopped are still queued, and are sent immediately.
     begin: wakeAll,
     async stop() {
       stopWatching();
+      survey.stop();
       await Promise.all([worker.stop(), fanOutLoop.stop()]);
     },
   };

@@ -48,6 +48,11 @@ export type Database = {
    * disk.
    */
   failure(): string | undefined;
+  /**
+   * Makes a tiny write that changes no data, and resolves once it is on disk.
+   * @throws what `write` throws.
+   */
+  probeWrite(): Promise<void>;
   /** Calls `listener` when a problem with the files begins and when it ends. */
   onTrouble(listener: TroubleListener): void;
   /** The open files, and whether they are still those at their paths. */

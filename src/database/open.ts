@@ -112,13 +112,15 @@ export function openDatabase(
     onFailure,
   });
   // Incrementing the WAL's number changes no data but still writes a page.
-  const troubles = new Troubles(log, () => queue.write(({ $client }) => incrementLogNumber($client)));
+  const probeWrite = () => queue.write(({ $client }) => incrementLogNumber($client));
+  const troubles = new Troubles(log, probeWrite);
 
   return {
     read,
     files,
     logBytesFound,
     write: (change) => (isLost ? Promise.reject(dataLost) : queue.write(change)),
+    probeWrite: () => (isLost ? Promise.reject(dataLost) : probeWrite()),
     onWork: (listener) => void listeners.push(listener),
     dataVersion: () => version.get()?.data_version ?? 0,
     failure: () => (isLost ? dataLost.message : troubles.failure()),

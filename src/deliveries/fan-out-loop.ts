@@ -23,6 +23,8 @@ export class FanOutLoop {
   readonly #log: Log;
   readonly #throttle = new Throttle(restFactor, restMaxMs);
   #isRunning = false;
+  /** When the loop last went round, by `performance.now()`. */
+  #turnedAt = 0;
   #run: Promise<void> = Promise.resolve();
 
   constructor(database: Database, log: Log) {
@@ -42,6 +44,11 @@ export class FanOutLoop {
     this.#run = this.#work();
   }
 
+  /** For how long the loop has not gone round although it has work, in milliseconds. */
+  stalledMs(): number {
+    return this.#isRunning ? performance.now() - this.#turnedAt : 0;
+  }
+
   /** Resolves after the write in progress; the rest is queued after the next start. */
   async stop(): Promise<void> {
     this.#throttle.stop();
@@ -51,6 +58,7 @@ export class FanOutLoop {
   async #work(): Promise<void> {
     let team = "";
     while (!this.#throttle.isStopped) {
+      this.#turnedAt = performance.now();
       try {
         const next = selectNextFanOut(this.#database.read, team);
         if (!next) break;

@@ -83,6 +83,12 @@ export class LaneSet {
     }
   }
 
+  /** For how long a loop that serves a pool has not gone round, in milliseconds; 0 when none has lanes to serve. */
+  stalledMs(): number {
+    const serving = Object.values(this.pools).filter(({ isServing }) => isServing);
+    return Math.max(0, performance.now() - Math.min(...serving.map(({ turnedAt }) => turnedAt)));
+  }
+
   /**
    * Whether the pool has room for another attempt of a lane that has some in flight; demotes slow attempts if need be.
    */

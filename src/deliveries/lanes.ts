@@ -53,6 +53,9 @@ export class Lanes {
     this.#serve();
   }
 
+  /** See `LaneSet`. */
+  readonly stalledMs = (): number => this.#lanes.stalledMs();
+
   /** Starts no more attempts and waits for those in flight, at most `waitMs` milliseconds. */
   async stop(waitMs: number): Promise<void> {
     this.#isStopped = true;

@@ -31,6 +31,8 @@ export class Pool<Lane extends { teamId: string }> {
   readonly #turns = new Turns<Lane>();
   readonly #demand = new Map<string, Demand<Lane>>();
   isServing = false;
+  /** When the loop that serves it last went round, by `performance.now()`. */
+  turnedAt = 0;
   readonly #places: number;
   #inFlight = 0;
   /** Attempts by the time they joined this pool, oldest first. */
@@ -58,6 +60,7 @@ export class Pool<Lane extends { teamId: string }> {
 
   /** Dequeues the lane whose turn it is; undefined when no waiting team may have another place. */
   shift(): Lane | undefined {
+    this.turnedAt = performance.now();
     return this.#canServe ? this.#turns.shift() : undefined;
   }
 

@@ -30,8 +30,11 @@ export class Throttle {
    * Yields pages of rows until `read` finds none: it returns the rows after the given one, which is `start` at first.
    * What the caller does with a page is part of the step. Ends early when stopped.
    */
-  async *pages<Row>(start: Row, read: (after: Row) => Row[] | Promise<Row[]>): AsyncGenerator<Row[], void> {
-    let last: Row | undefined = start;
+  async *pages<Key, Row extends Key>(
+    start: Key,
+    read: (after: Key) => Row[] | Promise<Row[]>,
+  ): AsyncGenerator<Row[], void> {
+    let last: Key | undefined = start;
     while (last !== undefined && !this.#isStopped) {
       const startedAt = performance.now();
       const page = await read(last);

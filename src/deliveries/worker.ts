@@ -42,6 +42,8 @@ export class Worker {
   /** Subscriptions whose secret cannot be decrypted: they stay active, and their jobs wait. */
   readonly #unreadable = new Set<string>();
   #isStopped = false;
+  /** When the latest attempt began, by `performance.now()`; at first when the worker was made. */
+  #attemptedAt = performance.now();
 
   constructor(parts: {
     database: Database;
@@ -96,6 +98,21 @@ export class Worker {
     }
   }
 
+  /** For how long a loop that has attempts to start has not gone round, in milliseconds; normally a few at most. */
+  stalledMs(): number {
+    return this.#lanes.stalledMs();
+  }
+
+  /** The time since the latest attempt began, or since the start, in milliseconds. */
+  sinceAttemptMs(): number {
+    return performance.now() - this.#attemptedAt;
+  }
+
+  /** Whether the subscription's jobs wait because its secret cannot be decrypted. */
+  isHeldBack(subscriptionId: string): boolean {
+    return this.#unreadable.has(subscriptionId);
+  }
+
   /** Starts no more attempts and waits for those in flight, at most ten seconds. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -128,6 +145,7 @@ export class Worker {
   ): Promise<AttemptResult | undefined> {
     const secrets = this.#secretsOf(destination);
     if (!secrets) return undefined;
+    this.#attemptedAt = performance.now();
     const message = { id: job.eventId, type: job.eventType, envelope: job.envelope };
     const outcome = await attempt(this.#outgoing, destination.url, prepare(message, secrets, Date.now()));
     const { kind, durationMs } = outcome;

@@ -1,8 +1,9 @@
 import type { ApiContext } from "../api/api.ts";
+import type { Readiness } from "../health/readiness.ts";
 import { authentication } from "../http/authentication.ts";
 
 /** Returns a context for routes that are only described: every part throws when used, and no database is opened. */
-export function stubContext(): ApiContext {
+export function stubContext(): ApiContext & { readiness: Readiness } {
   return {
     database: absent(),
     vault: absent(),
@@ -11,6 +12,7 @@ export function stubContext(): ApiContext {
     authentication: authentication(absent(), absent(), absent()),
     ingestRateLimit: absent(),
     wrongCredentials: absent(),
+    readiness: absent(),
     maxSubscriptions: 0,
     baseUrl: () => "",
   };

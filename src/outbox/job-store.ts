@@ -147,6 +147,29 @@ export function selectFirstWaiting(db: Connection, subscriptionId: string, limit
   return firstWaitingStatement(db).get(subscriptionId, limit) ?? { count: 0, oldest: 0 };
 }
 
+const countStatement = query<
+  { count: number; upTo: number | null },
+  [string, number, string, number, number]
+>(
+  `SELECT count(*) AS count, max(due_at) AS upTo FROM jobs WHERE subscription_id = ? AND due_at > ? AND due_at <=
+     (SELECT max(due_at) FROM
+       (SELECT due_at FROM jobs WHERE subscription_id = ? AND due_at > ? ORDER BY due_at LIMIT ?))`,
+);
+
+/**
+ * Counts the subscription's next jobs that are due after `afterDueAt`: at least `atLeast` if there are as many, and all
+ * that are due in the same millisecond as the last. `upTo` is when that one is due. Reads each job twice.
+ */
+export function selectJobCount(
+  db: Connection,
+  subscriptionId: string,
+  afterDueAt: number,
+  atLeast: number,
+): { count: number; upTo: number } {
+  const row = countStatement(db).get(subscriptionId, afterDueAt, subscriptionId, afterDueAt, atLeast);
+  return { count: row?.count ?? 0, upTo: row?.upTo ?? afterDueAt };
+}
+
 /** A job with the time of its event. */
 export type DatedJob = { dueAt: number; eventSeq: number; happenedAt: number };
 

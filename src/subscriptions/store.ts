@@ -135,6 +135,24 @@ export function hasSubscriptions(db: Connection, teamId: string, count: number):
   return undeletedStatement(db).values(teamId, count).length >= count;
 }
 
+/** A subscription's state. `firstDueAt` is when the first of its jobs is due; null when it has none. */
+export type SubscriptionState = Pick<SubscriptionRow, "id" | "status"> & {
+  failures: number;
+  isDeleted: 0 | 1;
+  firstDueAt: number | null;
+};
+
+const statesStatement = query<SubscriptionState, [string, number]>(
+  `SELECT id, status, consecutive_failures AS failures, deleted_at IS NOT NULL AS isDeleted,
+     (SELECT min(due_at) FROM jobs WHERE subscription_id = subscriptions.id) AS firstDueAt
+   FROM subscriptions WHERE id > ? ORDER BY id LIMIT ?`,
+);
+
+/** The subscriptions of the workspace after the given id, at most `limit`, deleted ones included. */
+export function selectSubscriptionStates(db: Connection, after: string, limit: number): SubscriptionState[] {
+  return statesStatement(db).all(after, limit);
+}
+
 /** The active subscriptions of the workspace that have jobs. */
 export async function selectSubscriptionIdsWithWork(db: Connection): Promise<string[]> {
   const rows = await db

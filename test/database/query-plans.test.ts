@@ -11,7 +11,7 @@ import { settle } from "../../src/deliveries/settle.ts";
 import { withhold } from "../../src/deliveries/withhold.ts";
 import { webhookEvents } from "../../src/event-types.ts";
 import { selectLiveWebhook } from "../../src/incoming-webhooks/store.ts";
-import { type QueuedJob, selectJob, selectNextJobs } from "../../src/outbox/job-store.ts";
+import { type QueuedJob, selectJob, selectJobCount, selectNextJobs } from "../../src/outbox/job-store.ts";
 import { continueFanOuts, hasFanOuts } from "../../src/outbox/fan-outs.ts";
 import { beforeFanOuts, selectFanOutsAfter, selectNextFanOut } from "../../src/outbox/fan-out-store.ts";
 import { createLog } from "../../src/log/log.ts";
@@ -24,6 +24,7 @@ import { actorOf, type Subject } from "../../src/subject.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { enableSubscription } from "../../src/subscriptions/status.ts";
 import { showSubscription } from "../../src/deliveries/subscription-with-attempts.ts";
+import { selectSubscriptionStates } from "../../src/subscriptions/store.ts";
 import { createSubscription, deleteSubscription } from "../../src/subscriptions/subscriptions.ts";
 import { hashOf } from "../../src/secrets/secret-text.ts";
 import { authenticate } from "../../src/tokens/tokens.ts";
@@ -258,6 +259,16 @@ describe("the cost of many subscriptions is bounded", () => {
     }
     expect(steps).toBeGreaterThan(1);
     await expectFlatCost(async () => selectFanOutsAfter(tx, beforeFanOuts, 200));
+  });
+
+  test("when the queue is surveyed for /readyz and the metrics, a page at a time", async () => {
+    await expectFlatCost(async () => selectSubscriptionStates(tx, "", 200));
+    // It counts, but no more jobs than a page has.
+    const [plan] = await plansOf(async () => selectJobCount(tx, subscriptionId, 0, 5_000));
+    const ofJobs = plan?.steps.filter((step) => step.includes("jobs")) ?? [];
+    expect(ofJobs.length).toBeGreaterThan(0);
+    for (const step of ofJobs)
+      expect(step).toStartWith("SEARCH jobs USING PRIMARY KEY (subscription_id=? AND");
   });
 });
 

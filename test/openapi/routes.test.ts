@@ -9,9 +9,11 @@ const documented = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.keys(item).map((method) => ({ method: method.toUpperCase(), path })),
 );
 
-/** What the server answers besides the API: whether it is alive, the document, and the page that shows it. */
+/** What the server answers besides the API: how it is, the document, and the page that shows it. */
 const beside = [
   "GET /healthz",
+  "GET /livez",
+  "GET /readyz",
   "GET /api/v1/openapi.json",
   "GET /api/v1/docs",
   "GET /api/v1/docs/swagger-ui-bundle.js",
@@ -50,7 +52,7 @@ describe("the routes and the document", () => {
     await using server = await startServer({ environment: { INTEGRATIONS_ENABLED: "false" } });
     const addresses = [
       ...documented.map(({ path }) => path.replaceAll(/\{\w+\}/g, "0")),
-      ...beside.slice(1).map((route) => route.slice(4)),
+      ...beside.slice(3).map((route) => route.slice(4)),
     ];
     for (const address of new Set(addresses)) {
       const response = await fetch(server.url + address);

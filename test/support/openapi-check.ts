@@ -12,7 +12,7 @@ addFormats.default(ajv);
 ajv.addSchema({ $id: documentId, ...(closed(document) as object) });
 
 /** What answers under an address of its own without being part of the described interface. */
-const undescribed = /^\/(healthz|api\/v1\/openapi\.json|api\/v1\/docs(\/.*)?)$/;
+const undescribed = /^\/(healthz|livez|readyz|api\/v1\/openapi\.json|api\/v1\/docs(\/.*)?)$/;
 
 const paths = Object.entries(document.paths).map(([path, item]) => ({
   item,
