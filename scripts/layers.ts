@@ -18,6 +18,7 @@ const layers = [
   "src/config.ts",
   "src/system",
   "src/log",
+  "src/tracing",
   "src/database",
   "src/secrets",
   // The domain.

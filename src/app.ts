@@ -28,6 +28,7 @@ import { whyTooShort } from "./scim/credential.ts";
 import { findDirectoryTeam } from "./scim/team.ts";
 import { findKey, keyFile } from "./secrets/key-file.ts";
 import { findUnreadableSecrets } from "./unreadable-secrets.ts";
+import type { Tracing } from "./tracing/tracing.ts";
 import { Vault } from "./secrets/vault.ts";
 import { findExposed, findExposedSecrets } from "./system/trusted-files.ts";
 import { timestamp } from "./timestamp.ts";
@@ -35,6 +36,9 @@ import { version } from "./version.ts";
 
 /** How often the files of the data folder are checked, in milliseconds. */
 const checkIntervalMs = 1_000;
+
+/** How long a stop waits for the collector to take the last spans, in milliseconds. */
+const tracesWaitMs = 2_000;
 
 /** A running server. */
 export type RunningApp = {
@@ -98,6 +102,8 @@ export async function startApp({
   const tooShort = directory && whyTooShort(directory.token);
   if (tooShort !== undefined) log.warn({ reason: tooShort }, "scim.token_too_short");
 
+  const tracing = await tracingOf(config, log);
+  started.defer(() => tracing?.stop());
   const shares = descriptorShares();
   const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
   // Bun makes further requests wait while their timeouts run.
@@ -105,7 +111,7 @@ export async function startApp({
   const deliveries = config.integrationsEnabled
     ? prepareDeliveries(
         { config, dataDir, database, log },
-        { vault, outgoing, places: placesFor(requestsAtOnce) },
+        { tracing, vault, outgoing, places: placesFor(requestsAtOnce) },
       )
     : undefined;
   started.defer(() => deliveries?.stop());
@@ -134,7 +140,7 @@ export async function startApp({
   // After everything that can fail for lack of a descriptor, so that the server never responds and then fails to
   // start.
   const proxies = config.trustedProxies.length > 0 ? new TrustedProxies(config.trustedProxies) : undefined;
-  const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack), proxies);
+  const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack), { proxies, tracing });
   listener = server;
   started.defer(() => server.stop());
   listening = `http://${urlHost(config.host)}:${server.port}`;
@@ -162,6 +168,7 @@ export async function startApp({
       // Concurrently: a slow client must not let the worker start new deliveries.
       await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
       forgetServer(dataDir);
+      await tracing?.stop();
       lock[Symbol.dispose]();
       log.info("server.stopped");
     },
@@ -180,6 +187,13 @@ function checkDatabase({ read }: Database, dataDir: string): number {
   return Math.round(performance.now() - startedAt);
 }
 
+/** Loads the libraries only where traces are on. */
+async function tracingOf({ otlpEndpoint }: Config, log: Log): Promise<Tracing | undefined> {
+  if (otlpEndpoint === "") return undefined;
+  const { startTracing } = await import("./tracing/start.ts");
+  return startTracing(otlpEndpoint, { log, stopMaxMs: tracesWaitMs });
+}
+
 /** Checks the files periodically; writes also notice a loss. */
 function watchFiles({ files }: Database, lockPath: string) {
   const { promise: lost, resolve } = Promise.withResolvers<Loss>();
@@ -192,7 +206,7 @@ function watchFiles({ files }: Database, lockPath: string) {
 /** Prepares the delivery of the queue. Until `begin`, it only collects notifications of work. */
 function prepareDeliveries(
   { config, dataDir, database, log }: AppParts,
-  parts: { vault: Vault; outgoing: Outgoing; places: Places },
+  parts: { vault: Vault; outgoing: Outgoing; places: Places; tracing: Tracing | undefined },
 ) {
   const worker = new Worker({
     database,

@@ -87,6 +87,14 @@ export const settings = {
     parse: parseAddressBlocks,
     fallback: [] as AddressBlock[],
   },
+  /** Empty: traces are off. Secret, since the address may hold a password. */
+  otlpEndpoint: {
+    name: "PARLEY_OTLP_ENDPOINT",
+    takes: "the http or https address of an OpenTelemetry collector",
+    parse: parseEndpoint,
+    fallback: "",
+    isSecret: true,
+  },
   logLevel: {
     name: "PARLEY_LOG_LEVEL",
     ...oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
@@ -122,6 +130,13 @@ function oneOf<Word extends string>(words: readonly Word[]) {
     takes: `one of ${words.join(", ")}`,
     parse: (text: string): Word | undefined => words.find((word) => word === text),
   };
+}
+
+/** Unlike a base URL it keeps a user name and a password. */
+function parseEndpoint(text: string): string | undefined {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
+  const { href, search, hash } = new URL(text);
+  return search === "" && hash === "" ? href.replace(/[/?#]+$/, "") : undefined;
 }
 
 function parseBaseUrl(text: string): string | undefined {

@@ -5,6 +5,7 @@ import type { Authentication } from "../http/authentication.ts";
 import { contract, dataOf, errorResponses, errorResponsesOfInput } from "../http/contract.ts";
 import { archiveChannel, createChannel, getChannel, listChannels } from "../channels/channels.ts";
 import { Channel, ChannelInput } from "../channels/schemas.ts";
+import { workOf } from "../tracing/request-work.ts";
 
 const channel = contract("ChannelData", dataOf(Channel), "The channel.");
 
@@ -32,9 +33,11 @@ export function channelRoutes({
     })
     .post(
       "",
-      async ({ readInput, status }) => {
+      async ({ request, readInput, status }) => {
         const { subject, input } = await readInput();
-        return status(201, { data: await database.write((tx) => createChannel(tx, subject, input)) });
+        return status(201, {
+          data: await database.write((tx) => createChannel(tx, subject, input), workOf(request)),
+        });
       },
       {
         scope: "channels:write",
@@ -61,8 +64,8 @@ export function channelRoutes({
     )
     .post(
       "/:channel/archive",
-      async ({ subject, params }) => ({
-        data: await database.write((tx) => archiveChannel(tx, subject, params.channel)),
+      async ({ request, subject, params }) => ({
+        data: await database.write((tx) => archiveChannel(tx, subject, params.channel), workOf(request)),
       }),
       {
         scope: "channels:write",

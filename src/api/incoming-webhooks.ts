@@ -26,6 +26,7 @@ import {
 } from "../incoming-webhooks/ingest.ts";
 import { IncomingBody, IncomingForm, IncomingHeaders } from "../incoming-webhooks/schemas.ts";
 import { isSigned } from "../incoming-webhooks/store.ts";
+import { workOf } from "../tracing/request-work.ts";
 
 /** The parts that the ingest route uses. */
 export type IngestParts = {
@@ -76,7 +77,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       }
       if (isSigned(webhook)) enforceSenderLimit();
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
-      await postIncoming(database, hash, payload);
+      await postIncoming(database, hash, payload, workOf(request));
       // Elysia would send "Accepted" as the body.
       return new Response(null, { status: 202 });
     },

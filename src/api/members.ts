@@ -6,6 +6,7 @@ import { contract, dataOf, nothing, errorResponses, errorResponsesOfInput } from
 import { User } from "../users/schemas.ts";
 import { addMember, listMembers, removeMember } from "../members/members.ts";
 import { MemberInput } from "../members/schemas.ts";
+import { workOf } from "../tracing/request-work.ts";
 
 /** `/channels/{channel}/members` (specification part 4, members). */
 export function memberRoutes({
@@ -32,10 +33,10 @@ export function memberRoutes({
     )
     .post(
       "",
-      async ({ params, readInput, status }) => {
+      async ({ request, params, readInput, status }) => {
         const { subject, input } = await readInput();
         return status(201, {
-          data: await database.write((tx) => addMember(tx, subject, params.channel, input)),
+          data: await database.write((tx) => addMember(tx, subject, params.channel, input), workOf(request)),
         });
       },
       {
@@ -54,8 +55,8 @@ export function memberRoutes({
     )
     .delete(
       "/:user",
-      async ({ subject, params, status }) => {
-        await database.write((tx) => removeMember(tx, subject, params.channel, params.user));
+      async ({ request, subject, params, status }) => {
+        await database.write((tx) => removeMember(tx, subject, params.channel, params.user), workOf(request));
         return status(204, undefined);
       },
       {

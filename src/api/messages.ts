@@ -13,6 +13,7 @@ import {
 import { deleteMessage, editMessage, getMessage, postMessage } from "../messages/messages.ts";
 import { listMessages } from "../messages/pages.ts";
 import { Message, MessageEdit, MessagePage, MessagesQuery, MessageInput } from "../messages/schemas.ts";
+import { workOf } from "../tracing/request-work.ts";
 
 const message = contract("MessageData", dataOf(Message), "The message.");
 
@@ -50,10 +51,13 @@ export function messageRoutes({
     )
     .post(
       "",
-      async ({ params, readInput, status }) => {
+      async ({ request, params, readInput, status }) => {
         const { subject, input } = await readInput();
         return status(201, {
-          data: await database.write((tx) => postMessage(tx, subject, params.channel, input)),
+          data: await database.write(
+            (tx) => postMessage(tx, subject, params.channel, input),
+            workOf(request),
+          ),
         });
       },
       {
@@ -81,9 +85,12 @@ export function messageRoutes({
     )
     .patch(
       "/:message",
-      async ({ params, readInput }) => {
+      async ({ request, params, readInput }) => {
         const { subject, input } = await readInput();
-        const edit = database.write((tx) => editMessage(tx, subject, params.channel, params.message, input));
+        const edit = database.write(
+          (tx) => editMessage(tx, subject, params.channel, params.message, input),
+          workOf(request),
+        );
         return { data: await edit };
       },
       {
@@ -100,8 +107,11 @@ export function messageRoutes({
     )
     .delete(
       "/:message",
-      async ({ subject, params, status }) => {
-        await database.write((tx) => deleteMessage(tx, subject, params.channel, params.message));
+      async ({ request, subject, params, status }) => {
+        await database.write(
+          (tx) => deleteMessage(tx, subject, params.channel, params.message),
+          workOf(request),
+        );
         return status(204, undefined);
       },
       {

@@ -3,6 +3,7 @@ import type { Database } from "../database/database.ts";
 import type { Authentication } from "../http/authentication.ts";
 import { nothing, errorResponses, errorResponsesOfParameter } from "../http/contract.ts";
 import { addReaction, emojiOfMessageMax, removeReaction } from "../reactions/reactions.ts";
+import { workOf } from "../tracing/request-work.ts";
 
 /** `/channels/{channel}/messages/{message}/reactions/{emoji}` (specification part 4, reactions). */
 export function reactionRoutes({
@@ -16,8 +17,8 @@ export function reactionRoutes({
     .use(authentication)
     .put(
       "/:emoji",
-      async ({ subject, params: { channel, message, emoji }, status }) => {
-        await database.write((tx) => addReaction(tx, subject, channel, message, emoji));
+      async ({ request, subject, params: { channel, message, emoji }, status }) => {
+        await database.write((tx) => addReaction(tx, subject, channel, message, emoji), workOf(request));
         return status(204, undefined);
       },
       {
@@ -35,8 +36,8 @@ export function reactionRoutes({
     )
     .delete(
       "/:emoji",
-      async ({ subject, params: { channel, message, emoji }, status }) => {
-        await database.write((tx) => removeReaction(tx, subject, channel, message, emoji));
+      async ({ request, subject, params: { channel, message, emoji }, status }) => {
+        await database.write((tx) => removeReaction(tx, subject, channel, message, emoji), workOf(request));
         return status(204, undefined);
       },
       {

@@ -16,6 +16,7 @@ import {
   listSubscriptions,
   type SubscriptionParts,
 } from "../subscriptions/subscriptions.ts";
+import { workOf } from "../tracing/request-work.ts";
 
 /** `/webhooks` (specification part 4, outgoing-webhook subscriptions). */
 export function subscriptionRoutes({
@@ -43,9 +44,11 @@ export function subscriptionRoutes({
     })
     .post(
       "",
-      async ({ readInput, status }) => {
+      async ({ request, readInput, status }) => {
         const { subject, input } = await readInput();
-        return status(201, await createSubscription(parts, subject.teamId, input, actorOf(subject)));
+        const { teamId } = subject;
+        const work = workOf(request);
+        return status(201, await createSubscription(parts, teamId, input, actorOf(subject), work));
       },
       {
         scope: "webhooks:write",
@@ -88,9 +91,10 @@ export function subscriptionRoutes({
     )
     .delete(
       "/:subscription",
-      async ({ subject, params, status }) => {
-        await database.write((tx) =>
-          deleteSubscription(tx, subject.teamId, params.subscription, actorOf(subject)),
+      async ({ request, subject, params, status }) => {
+        await database.write(
+          (tx) => deleteSubscription(tx, subject.teamId, params.subscription, actorOf(subject)),
+          workOf(request),
         );
         return status(204, undefined);
       },

@@ -4,6 +4,8 @@ export class Commit {
   readonly subscriptionsWithWork = new Set<string>();
   /** Whether a stored event still has to be fanned out. The fan-out loop is notified after the commit. */
   hasFanOuts = false;
+  /** The `traceparent` of the current call, which its events are stored with; null while traces are off. */
+  traceparent: string | null = null;
   /** Whether the current call has changed anything. A call that throws before that leaves nothing to undo. */
   hasChanged = false;
   #deferred: Array<() => void> = [];

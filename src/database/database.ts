@@ -1,6 +1,7 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { WebhooksVisibility } from "../settings.ts";
+import type { TracedWork } from "../tracing/work.ts";
 import type { Commit } from "./commit.ts";
 import type { WatchedFiles } from "./watched-files.ts";
 import type * as schema from "./schema.ts";
@@ -30,12 +31,13 @@ export type Database = {
    * Runs `change` in a transaction and resolves to its result once the transaction is on disk. Concurrent calls share
    * a commit. A call that throws is rolled back alone, for which the other calls of its commit may run a second time.
    * So `change` may await only the database, must have no side effects that cannot be repeated, and must not call
-   * `write`. A synchronous `change` costs less than an async one.
+   * `write`. A synchronous `change` costs less than an async one. `work` is the request or the command that the write
+   * belongs to, while traces are on.
    * @throws whatever `change` throws; DomainError `busy` when another process holds the lock for longer than 5
    *   seconds; `unwritable` when the disk is full or fails; `data_lost` once the database files have been replaced or
    *   removed: from then on nothing is written.
    */
-  write<T>(change: (tx: Transaction) => T | Promise<T>): Promise<T>;
+  write<T>(change: (tx: Transaction) => T | Promise<T>, work?: TracedWork): Promise<T>;
   /**
    * Calls `listener` after each commit that gave subscriptions new work, with their ids, or that stored an event which
    * still has to be fanned out. The callers of the commit get their results first.

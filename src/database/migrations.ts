@@ -8,6 +8,7 @@ import eventsWait from "../../migrations/0006_events_wait_while_disabled.sql" wi
 import queueClock from "../../migrations/0007_queue_clock.sql" with { type: "text" };
 import subscriptionCreators from "../../migrations/0008_subscription_creators.sql" with { type: "text" };
 import fanOuts from "../../migrations/0009_fan_outs.sql" with { type: "text" };
+import eventTraceparent from "../../migrations/0011_event_traceparent.sql" with { type: "text" };
 import { completeEarlyTables } from "../../migrations/0004_early_tables.ts";
 import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
@@ -27,4 +28,5 @@ export const migrations: readonly Migration[] = [
   { name: "0008_subscription_creators", sql: subscriptionCreators },
   { name: "0009_fan_outs", sql: fanOuts },
   { name: "0010_signed_addresses", change: hashSignedAddresses },
+  { name: "0011_event_traceparent", sql: eventTraceparent },
 ];

@@ -119,7 +119,7 @@ export function openDatabase(
     read,
     files,
     logBytesFound,
-    write: (change) => (isLost ? Promise.reject(dataLost) : queue.write(change)),
+    write: (change, work) => (isLost ? Promise.reject(dataLost) : queue.write(change, work)),
     probeWrite: () => (isLost ? Promise.reject(dataLost) : probeWrite()),
     onWork: (listener) => void listeners.push(listener),
     dataVersion: () => version.get()?.data_version ?? 0,

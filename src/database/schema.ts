@@ -185,6 +185,7 @@ export const events = sqliteTable("events", {
   type: text({ enum: webhookEvents }).notNull(),
   data: text().notNull(),
   createdAt: integer("created_at").notNull(),
+  traceparent: text(),
 });
 
 export const jobs = sqliteTable("jobs", {

@@ -1,4 +1,5 @@
 import type { Database as SqliteFile } from "bun:sqlite";
+import type { TracedCommit, TracedWork } from "../tracing/work.ts";
 import { Commit } from "./commit.ts";
 import type { Transaction } from "./database.ts";
 import { explainWriteError, isBusy } from "./write-errors.ts";
@@ -7,6 +8,7 @@ type Call = {
   change: (tx: Transaction) => unknown;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
+  traced: TracedCommit | undefined;
 };
 
 /** The outcome of one call inside the open transaction; the caller learns it only after the commit. */
@@ -33,6 +35,8 @@ export class WriteQueue {
   readonly #lockWaitMs: number;
   #waiting: Call[] = [];
   #isRunning = false;
+  /** The number of commits so far. */
+  #commits = 0;
   /** The last commit, as long as only its callers know of it. */
   #unannounced: Commit | undefined;
   #whenDrained: Array<() => void> = [];
@@ -63,9 +67,10 @@ export class WriteQueue {
   }
 
   /** See `Database.write`. */
-  write<T>(change: (tx: Transaction) => T | Promise<T>): Promise<T> {
+  write<T>(change: (tx: Transaction) => T | Promise<T>, work?: TracedWork): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push({ change, resolve: resolve as (value: unknown) => void, reject });
+    const traced = work?.beginCommit();
+    this.#waiting.push({ change, resolve: resolve as (value: unknown) => void, reject, traced });
     if (!this.#isRunning) {
       this.#isRunning = true;
       this.#scheduleRun();
@@ -137,15 +142,25 @@ export class WriteQueue {
       this.#statements.commit.run();
     } catch (error) {
       const reason = this.#reportFailure(error);
-      for (const { reject } of batch) reject(reason);
+      for (const { reject, traced } of batch) {
+        traced?.undone(reason);
+        reject(reason);
+      }
       if (this.#file.inTransaction) this.#statements.rollBack.run();
       return;
     }
     this.#unannounced = this.#tx.commit;
     this.#afterCommit();
+    const shared = { number: ++this.#commits, calls: batch.length };
     for (const result of outcomes) {
-      if (result.ok) result.call.resolve(result.value);
-      else result.call.reject(this.#reportFailure(result.error));
+      const { traced } = result.call;
+      if (result.ok) {
+        traced?.committed(shared);
+        result.call.resolve(result.value);
+      } else {
+        traced?.undone(result.error);
+        result.call.reject(this.#reportFailure(result.error));
+      }
     }
   }
 
@@ -177,6 +192,7 @@ export class WriteQueue {
     const { commit } = this.#tx;
     for (const call of batch) {
       commit.hasChanged = false;
+      commit.traceparent = call.traced?.traceparent ?? null;
       try {
         const value = call.change(this.#tx);
         outcomes.push({ call, ok: true, value: isThenable(value) ? await value : value });
@@ -199,6 +215,7 @@ export class WriteQueue {
 
   async #runAlone(call: Call): Promise<Outcome> {
     this.#statements.createSavepoint.run();
+    this.#tx.commit.traceparent = call.traced?.traceparent ?? null;
     try {
       const value = await call.change(this.#tx);
       // Run deferred changes now, so that they are rolled back with the call.

@@ -13,9 +13,15 @@ const encoder = new TextEncoder();
 /**
  * Returns the headers and the body of one attempt (specification part 6), signed both as the specification says and as
  * Standard Webhooks does. Each attempt is signed at its own time, so receivers accept a late retry as they accept the
- * first attempt. `secrets` lists the current secret first; `now` is milliseconds since 1970.
+ * first attempt. `secrets` lists the current secret first; `now` is milliseconds since 1970,
+ * `traceparent` that of the attempt while traces are on.
  */
-export function prepare(message: WebhookMessage, secrets: string[], now: number): PreparedRequest {
+export function prepare(
+  message: WebhookMessage,
+  secrets: string[],
+  now: number,
+  traceparent?: string,
+): PreparedRequest {
   const body = encoder.encode(message.envelope);
   const seconds = Math.floor(now / 1000);
   return {
@@ -24,6 +30,7 @@ export function prepare(message: WebhookMessage, secrets: string[], now: number)
       "x-service-signature": deliverySignature(secrets, seconds, body),
       "webhook-timestamp": String(seconds),
       "webhook-signature": standardSignature(secrets, message.id, seconds, body),
+      ...(traceparent !== undefined && { traceparent }),
     },
     body,
   };

@@ -2,6 +2,7 @@ import type { Database } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { type JobKey, type QueuedJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
 import {
@@ -37,6 +38,7 @@ export class Worker {
   readonly #outgoing: Outgoing;
   readonly #rules: RetryRules;
   readonly #log: Log;
+  readonly #tracing: Tracing | undefined;
   readonly #clock: QueueClock;
   readonly #lanes: Lanes;
   /** Subscriptions whose secret cannot be decrypted: they stay active, and their jobs wait. */
@@ -52,12 +54,14 @@ export class Worker {
     rules: RetryRules;
     places: Places;
     log: Log;
+    tracing?: Tracing | undefined;
   }) {
     this.#database = parts.database;
     this.#vault = parts.vault;
     this.#outgoing = parts.outgoing;
     this.#rules = parts.rules;
     this.#log = parts.log;
+    this.#tracing = parts.tracing;
     const nextJobs = async (subscriptionId: string, limit: number) =>
       this.#unreadable.has(subscriptionId) || selectDestination(this.#database.read, subscriptionId) === null
         ? []
@@ -147,13 +151,16 @@ export class Worker {
     if (!secrets) return undefined;
     this.#attemptedAt = performance.now();
     const message = { id: job.eventId, type: job.eventType, envelope: job.envelope };
-    const outcome = await attempt(this.#outgoing, destination.url, prepare(message, secrets, Date.now()));
+    const traced = this.#tracing?.beginDelivery(job, destination.url);
+    const request = prepare(message, secrets, Date.now(), traced?.traceparent);
+    const outcome = await attempt(this.#outgoing, destination.url, request);
     const { kind, durationMs } = outcome;
     if (kind === "own_fault") {
       const { error: reason } = outcome;
       this.#log.warn({ webhook: destination.id, event: job.eventId, reason }, "delivery.put_off");
       return { kind };
     }
+    traced?.answered(outcome);
     const isCounted = report(kind === "succeeded");
     const now = Date.now();
     const ending = { now, aheadMs: this.#clock.now() - now, isCounted };
@@ -164,6 +171,7 @@ export class Worker {
         return settle(tx, job, outcome, this.#rules, ending);
       }),
     );
+    traced?.end(settled.attemptId);
     this.#log.info(
       {
         delivery: settled.attemptId,
@@ -178,6 +186,7 @@ export class Worker {
         duration_ms: durationMs,
         next_attempt_at: settled.nextAttemptAt,
         disabled: settled.isDisabled,
+        trace_id: traced?.traceId,
       },
       "delivery.attempted",
     );

@@ -1,4 +1,6 @@
 import type { DescriptorReserve } from "../system/descriptors.ts";
+import { noteWork } from "../tracing/request-work.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import type { Log } from "../log/log.ts";
 import { isUuid } from "../input/text.ts";
 import { callerOf } from "./caller.ts";
@@ -53,7 +55,7 @@ export function startServer(
   log: Log,
   address: { host: string; port: number },
   reserve: DescriptorReserve,
-  proxies?: TrustedProxies,
+  { proxies, tracing }: { proxies?: TrustedProxies | undefined; tracing?: Tracing | undefined } = {},
 ): Listener {
   const findRoute = routeTable(endpointsOf(application, log));
   const pathOf = makePathOf();
@@ -68,6 +70,8 @@ export function startServer(
     const canonical = found || path === undefined ? path : application.canonicalPath?.(path);
     if (canonical !== undefined && canonical !== path) return await handle(withPath(request, canonical));
     const id = Bun.randomUUIDv7();
+    const work = tracing?.beginRequest(request, found?.route.path);
+    if (work) noteWork(request, work);
     // A token's view is not for a shared cache, and an error may be over the next moment.
     const headers: Record<string, string> = {
       "x-request-id": id,
@@ -82,6 +86,7 @@ export function startServer(
         : withHeaders(unroutedResponse(application, request, path, found?.route), headers);
     // Bun adds it to every response except those to HEAD, which must carry the headers of GET.
     if (request.method === "HEAD") response.headers.set("date", new Date().toUTCString());
+    work?.endRequest(response.status);
     const line = {
       request_id: id,
       status: response.status,
@@ -89,6 +94,7 @@ export function startServer(
       address,
       ...idsIn(found?.segments, endpoint?.ids),
       ...callerOf(request),
+      trace_id: work?.traceId,
     };
     const routeLog = endpoint?.log ?? log.child({ method: request.method, route: found?.route.path });
     // 501 names a feature that we do not offer; nothing has failed.

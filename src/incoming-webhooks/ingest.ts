@@ -5,6 +5,7 @@ import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../channels/member-store.ts";
 import { appendMessage } from "../messages/append.ts";
 import type { Message } from "../messages/schemas.ts";
+import type { TracedWork } from "../tracing/work.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { checkPayload } from "./payload.ts";
 import { isValidSignature } from "./signature.ts";
@@ -70,7 +71,12 @@ export function requireSignature(
  * @throws DomainError `not_found`; `forbidden` when the bot is not in the channel or the channel is archived;
  *   `invalid` as `checkPayload`.
  */
-export async function postIncoming(database: Database, hash: string, payload: unknown): Promise<Message> {
+export async function postIncoming(
+  database: Database,
+  hash: string,
+  payload: unknown,
+  work?: TracedWork,
+): Promise<Message> {
   return await database.write((tx) => {
     const { webhook, bot, channel, isMember } = getLiveWebhook(tx, hash);
     if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
@@ -83,5 +89,5 @@ export async function postIncoming(database: Database, hash: string, payload: un
       iconUrl,
       incomingWebhookId: webhook.id,
     });
-  });
+  }, work);
 }

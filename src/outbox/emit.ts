@@ -25,7 +25,8 @@ export function emit<Event extends DomainEvent>(tx: Transaction, channel: Channe
 
   const happenedAt = Date.now();
   const data = JSON.stringify(event.data);
-  const row = { id: Bun.randomUUIDv7(), type: event.type, data, createdAt: happenedAt };
+  const { traceparent } = tx.commit;
+  const row = { id: Bun.randomUUIDv7(), type: event.type, data, createdAt: happenedAt, traceparent };
   const eventSeq = insertEvent(tx, row);
   // Events still being queued go first, so that each subscription receives its events in order.
   if (isForMany || hasFanOuts(tx, channel.teamId))

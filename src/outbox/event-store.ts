@@ -45,19 +45,25 @@ export function insertEvent(tx: Transaction, row: Omit<typeof events.$inferSelec
 
 const eventBySeqStatement = prepared((db) =>
   db
-    .select({ id: events.id, type: events.type, data: events.data, createdAt: events.createdAt })
+    .select({
+      id: events.id,
+      type: events.type,
+      data: events.data,
+      createdAt: events.createdAt,
+      traceparent: events.traceparent,
+    })
     .from(events)
     .where(eq(events.seq, sql.placeholder("seq")))
     .prepare(),
 );
 
 /**
- * Returns the event's type and its envelope as it is sent; undefined once retention has deleted the event, or when
+ * Returns the event's type, its envelope as it is sent and its traceparent; undefined once retention has deleted the event, or when
  * `seq` is null.
  */
 export async function selectEvent(db: Connection, seq: number | null) {
   const [row] = await eventBySeqStatement(db).execute({ seq });
-  return row && { type: row.type, envelope: envelopeOf(row) };
+  return row && { type: row.type, envelope: envelopeOf(row), traceparent: row.traceparent };
 }
 
 /** Returns the numbers of the events after `after`, up to `last` inclusive, in ascending order, at most `limit`. */

@@ -40,13 +40,16 @@ export type QueuedJob = JobKey & {
   eventId: string;
   eventType: WebhookEvent;
   envelope: string;
+  /** What the event was stored with; null while traces were off. */
+  traceparent: string | null;
 };
 
 type KeyValues = [string, number, number];
-type QueuedRow = StoredEvent & { type: WebhookEvent; attempts: number };
+type QueuedRow = StoredEvent & { type: WebhookEvent; attempts: number; traceparent: string | null };
 
 const queuedStatement = query<QueuedRow, KeyValues>(
-  `SELECT jobs.attempts, events.id, events.type, events.data, events.created_at AS createdAt
+  `SELECT jobs.attempts, events.id, events.type, events.data, events.created_at AS createdAt,
+     events.traceparent
    FROM jobs JOIN events ON events.seq = jobs.event_seq
    WHERE jobs.subscription_id = cast(? AS text) AND jobs.due_at = cast(? AS integer)
      AND jobs.event_seq = cast(? AS integer)`,
@@ -57,8 +60,9 @@ export function selectJob(db: Connection, key: JobKey): QueuedJob | undefined {
   const { subscriptionId, dueAt, eventSeq } = key;
   const found = queuedStatement(db).get(subscriptionId, dueAt, eventSeq);
   if (found === null) return undefined;
-  const { attempts, id: eventId, type: eventType } = found;
-  return { subscriptionId, dueAt, eventSeq, attempts, eventId, eventType, envelope: envelopeOf(found) };
+  const { attempts, id: eventId, type: eventType, traceparent } = found;
+  const envelope = envelopeOf(found);
+  return { subscriptionId, dueAt, eventSeq, attempts, eventId, eventType, envelope, traceparent };
 }
 
 const thisJob = "subscription_id = ? AND due_at = ? AND event_seq = ?";

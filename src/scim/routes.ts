@@ -23,6 +23,7 @@ import { parametersOfBody, parametersOfUrl } from "./protocol/parameters.ts";
 import { type Found, search, searchEverything } from "./search.ts";
 import { findDirectoryTeam } from "./team.ts";
 import { createUser, deleteUser, getUser, patchUser, replaceUser } from "./users/users.ts";
+import { workOf } from "../tracing/request-work.ts";
 
 /** The prefix of all SCIM routes. */
 const scimPath = "/scim/v2";
@@ -138,7 +139,10 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
         async ({ directory, request }) => {
           const projection = projectionOf(resourceType, parametersOfUrl(request.url));
           const body = await readObject(request);
-          const created = await database.write((tx) => create(tx, directory, body, projection));
+          const created = await database.write(
+            (tx) => create(tx, directory, body, projection),
+            workOf(request),
+          );
           return scimResponse(201, project(created, projection), { location: locationOf(created) });
         },
         bodiless,
@@ -152,7 +156,10 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
         async ({ directory, request, params }) => {
           const projection = projectionOf(resourceType, parametersOfUrl(request.url));
           const body = await readObject(request);
-          const updated = await database.write((tx) => replace(tx, directory, params.id, body, projection));
+          const updated = await database.write(
+            (tx) => replace(tx, directory, params.id, body, projection),
+            workOf(request),
+          );
           return scimResponse(200, project(updated, projection));
         },
         bodiless,
@@ -162,15 +169,18 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
         async ({ directory, request, params }) => {
           const projection = projectionOf(resourceType, parametersOfUrl(request.url));
           const body = await readObject(request);
-          const updated = await database.write((tx) => patch(tx, directory, params.id, body, projection));
+          const updated = await database.write(
+            (tx) => patch(tx, directory, params.id, body, projection),
+            workOf(request),
+          );
           return updated ? scimResponse(200, project(updated, projection)) : emptyResponse();
         },
         bodiless,
       )
       .delete(
         `${resourceType.endpoint}/:id`,
-        async ({ directory, params }) => {
-          await database.write((tx) => remove(tx, directory, params.id));
+        async ({ directory, request, params }) => {
+          await database.write((tx) => remove(tx, directory, params.id), workOf(request));
           return emptyResponse();
         },
         bodiless,

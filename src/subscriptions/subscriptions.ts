@@ -5,6 +5,7 @@ import type { AddressGuard } from "../outbound/address-guard.ts";
 import { selectLastEventSeq } from "../outbox/event-store.ts";
 import { type FieldErrors, forbidden, invalid, notFound } from "../errors.ts";
 import type { Log } from "../log/log.ts";
+import type { TracedWork } from "../tracing/work.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { theOnly } from "../input/reference.ts";
 import { isUuid } from "../input/text.ts";
@@ -50,6 +51,7 @@ export async function createSubscription(
   teamId: string,
   input: unknown,
   actor: string,
+  work?: TracedWork,
 ): Promise<{ data: WebhookSubscription; secret: string }> {
   const { name, url, events, channel_ids } = checkSubscriptionInput(input);
   const channelIds = channel_ids ? [...new Set(channel_ids.map((id) => id.toLowerCase()))] : null;
@@ -87,7 +89,7 @@ export async function createSubscription(
     await insertFilters(tx, created, eventTypes, channelIds, await selectLastEventSeq(tx));
     await recordSubscription(tx, created, "webhook.created", actor, { events: eventTypes });
     return created;
-  });
+  }, work);
   return { data: subscriptionResource(row), secret };
 }
 

@@ -59,8 +59,18 @@ test("events and attempts from before sequence numbers are kept, byte for byte",
   const database = openDatabase(path);
   const job = selectJob(database.read, { subscriptionId: "ci", dueAt: 5, eventSeq: 7 });
   expect(job).toMatchObject({ attempts: 2, eventId: "event-7", eventType: "message.created", envelope });
-  expect(await selectEvent(database.read, 7)).toEqual({ type: "message.created", envelope });
-  const added = { id: "event-10", type: "message.created", data: "{}", createdAt: at } as const;
+  expect(await selectEvent(database.read, 7)).toEqual({
+    type: "message.created",
+    envelope,
+    traceparent: null,
+  });
+  const added = {
+    id: "event-10",
+    type: "message.created",
+    data: "{}",
+    createdAt: at,
+    traceparent: null,
+  } as const;
   expect(await database.write((tx) => insertEvent(tx, added))).toBe(10);
   await database.close();
 
@@ -140,7 +150,11 @@ describe("a database of the days on which its migrations were still edited", () 
     }
     await expectLikeNew(path);
     const database = openDatabase(path);
-    expect(await selectEvent(database.read, 7)).toEqual({ type: "message.created", envelope });
+    expect(await selectEvent(database.read, 7)).toEqual({
+      type: "message.created",
+      envelope,
+      traceparent: null,
+    });
     await database.close();
   });
 });

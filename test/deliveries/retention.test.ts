@@ -13,7 +13,7 @@ const longAgo = Date.now() - 365 * 86_400_000;
 
 /** Events that nothing refers to yet; their numbers. */
 async function addEvents(database: Database, count: number): Promise<number[]> {
-  const event = { type: "message.created", data: "{}", createdAt: longAgo } as const;
+  const event = { type: "message.created", data: "{}", createdAt: longAgo, traceparent: null } as const;
   return await database.write((tx) =>
     Array.from({ length: count }, () => insertEvent(tx, { id: crypto.randomUUID(), ...event })),
   );
