@@ -55,6 +55,7 @@ export function parleyProgram(environment: Environment): Command {
           .filter((child) => command !== program || isListed(invocation, child)),
     })
     .hook("preAction", (_, command) => {
+      invocation.commandName = pathOf(command);
       if (isEnabled(invocation, nounOf(command))) return;
       throw forbidden("The integrations platform is disabled: INTEGRATIONS_ENABLED is false.");
     });
@@ -101,6 +102,12 @@ function isListed(invocation: Invocation, command: Command): boolean {
 
 function isEnabled(invocation: Invocation, command: Command): boolean {
   return !integrationCommands.has(command.name()) || invocation.config().integrationsEnabled;
+}
+
+/** The nouns and the verb of the command: `deliveries replay`. */
+function pathOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent ? `${pathOf(parent)} ${command.name()}` : command.name();
 }
 
 /** The top-level command that this one is or belongs to. */

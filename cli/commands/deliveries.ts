@@ -92,9 +92,10 @@ function addReplay(noun: Command, invocation: Invocation): void {
     examples: ["parley deliveries replay 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
-    const { database, team } = at;
+    const { database, team, trace } = at;
     const id = await attemptId(invocation, at, given);
-    const sent = await replay({ database, ...outgoing(invocation) }, team.id, id, invocation.actor);
+    const parts = { database, work: await trace.work(), ...outgoing(invocation) };
+    const sent = await replay(parts, team.id, id, invocation.actor);
     if (!sent.succeeded) {
       throw new FailedRequest(`Replay failed: ${sent.error}. See: parley deliveries show ${sent.id}`, sent);
     }

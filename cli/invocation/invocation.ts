@@ -6,6 +6,7 @@ import { signalWork } from "../../src/outbox/signal.ts";
 import { getTeamNamed, listTeams, type Team } from "../../src/teams/teams.ts";
 import { openWorkspace } from "../../src/data-folder.ts";
 import { cliActor } from "./actor.ts";
+import { CommandTrace } from "./command-trace.ts";
 import { Output } from "../terminal/output.ts";
 import { Prompts } from "../terminal/prompts.ts";
 
@@ -22,12 +23,14 @@ type GlobalOptions = {
 export type SettingFlags = { host?: string; port?: string; logLevel?: string };
 
 /** The open workspace and the team that a command works on. */
-export type InTeam = { database: Database; team: Team };
+export type InTeam = { database: Database; team: Team; trace: CommandTrace };
 
 /** One run of the program: its global options, available once the arguments are parsed, and what follows from them. */
 export class Invocation {
   readonly environment: Environment;
   readonly #program: Command;
+  /** The nouns and the verb of the running command, such as `channels add-member`; set before its action. */
+  commandName = "";
 
   constructor(program: Command, environment: Environment) {
     this.#program = program;
@@ -92,13 +95,18 @@ export class Invocation {
    * Runs `work` with the workspace open, then closes it.
    * @throws what `visibility`, `openWorkspace` and `work` throw.
    */
-  async inWorkspace<T>(work: (database: Database) => Promise<T>): Promise<T> {
+  async inWorkspace<T>(work: (database: Database, trace: CommandTrace) => Promise<T>): Promise<T> {
+    const { otlpEndpoint } = readSetting("otlpEndpoint", this.dataDir, this.environment);
+    const trace = new CommandTrace(otlpEndpoint, this.commandName);
     const database = openWorkspace(this.dataDir, this.visibility.webhooksVisibility);
     // A server on the same data folder then delivers immediately.
     database.onWork(() => this.#tellServer());
     try {
-      return await work(database);
+      const result = await work(trace.around(database), trace);
+      await trace.end();
+      return result;
     } catch (error) {
+      await trace.end(error);
       throw explainSqliteError(error, this.dataDir);
     } finally {
       await database.close();
@@ -110,9 +118,9 @@ export class Invocation {
    * @throws DomainError `usage` when there are several teams and none is named; what `openWorkspace` and `work` throw.
    */
   async inTeam<T>(work: (at: InTeam) => Promise<T>): Promise<T> {
-    return await this.inWorkspace(async (database) => {
+    return await this.inWorkspace(async (database, trace) => {
       const team = await getTeamNamed(database.read, await this.#teamReference(database));
-      return await work({ database, team });
+      return await work({ database, team, trace });
     });
   }
 

@@ -3,6 +3,7 @@ import type { Database } from "../database/database.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { selectEvent } from "../outbox/event-store.ts";
 import type { Vault } from "../secrets/vault.ts";
+import type { TracedWork } from "../tracing/work.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
@@ -15,14 +16,20 @@ import { insertAttempt, selectAttempt } from "./attempt-store.ts";
 /**
  * Sends the payload of an earlier attempt again, exactly once: the same envelope with the same id, signed with the
  * current secret, also to a disabled subscription. The failure streak does not change; the new attempt is logged as a
- * replay and audited (specification part 6, rule 5). Returns the new attempt, whether it succeeded or not.
+ * replay and audited (specification part 6, rule 5). Returns the new attempt, whether it succeeded or not. In a trace
+ * it is part of `work`, the command, and linked to the trace of the event: that may be weeks old.
  * @throws DomainError `not_found` when the team's delivery log has no such attempt or its subscription was deleted;
  *   `conflict` when the payload is no longer stored; `forbidden` when, with `WEBHOOKS_VISIBILITY=creator`, the
  *   subscription's creator cannot see the channel now; `key_missing` when the request cannot be signed; `busy` when the
  *   server had no descriptor, port or memory left, or was paused meanwhile: then nothing is logged.
  */
 export async function replay(
-  { database, vault, outgoing }: { database: Database; vault: Vault; outgoing: Outgoing },
+  {
+    database,
+    vault,
+    outgoing,
+    work,
+  }: { database: Database; vault: Vault; outgoing: Outgoing; work?: TracedWork | undefined },
   teamId: string,
   attemptId: string,
   actor: string,
@@ -51,7 +58,16 @@ export async function replay(
 
   const secrets = signingSecrets(vault, subscription, Date.now());
   const message = { id: eventId, type: event.type, envelope: event.envelope };
-  const outcome = await attempt(outgoing, subscription.url, prepare(message, secrets, Date.now()));
+  const destination = {
+    url: subscription.url,
+    subscriptionId: subscription.id,
+    eventId,
+    eventType: event.type,
+  };
+  const traced = work?.beginAttempt(destination, event.traceparent);
+  const request = prepare(message, secrets, Date.now(), traced?.traceparent);
+  const outcome = await attempt(outgoing, subscription.url, request);
+  traced?.answered(outcome);
   if (outcome.kind === "own_fault") {
     throw new DomainError("busy", `The delivery was not replayed: ${outcome.error}. Try again in a moment.`);
   }
@@ -68,5 +84,6 @@ export async function replay(
       details: { webhook: subscription.id, replay: row.id, succeeded: row.succeeded },
     });
   });
+  traced?.end(row.id);
   return { ...deliveryResource(row), replay: true };
 }
