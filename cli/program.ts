@@ -6,6 +6,7 @@ import { addAudit } from "./commands/audit.ts";
 import { addBots } from "./commands/bots.ts";
 import { addChannels } from "./commands/channels.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addEmojiNoun } from "./commands/emoji.ts";
 import { addIncomingWebhooks } from "./commands/incoming-webhooks.ts";
 import { addInit } from "./commands/init.ts";
@@ -75,6 +76,7 @@ export function parleyProgram(environment: Environment): Command {
   addInit(program, invocation);
   addServe(program, invocation);
   addStatus(program, invocation);
+  addDoctor(program, invocation);
   addTeams(program, invocation);
   addUsers(program, invocation);
   addBots(program, invocation);

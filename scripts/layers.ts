@@ -52,6 +52,7 @@ const layers = [
   "src/quickstart.ts",
   "src/data-folder.ts",
   "src/status",
+  "src/doctor",
   "src/app.ts",
   // The command line, which calls the domain and starts the server.
   "cli/terminal",

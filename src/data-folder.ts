@@ -103,7 +103,7 @@ export async function initWorkspace(
  * Rejects a folder whose database is a link or has gone missing.
  * @throws DomainError `invalid` for a symbolic link; `data_damaged` when there was a database and is none now.
  */
-function requireDatabase(dataDir: string): void {
+export function requireDatabase(dataDir: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) requireNoLink(`${databaseFile(dataDir)}${ending}`);
   // In this order, because a concurrent `init` creates the key after the database.
   const keyExists = existsSync(keyFile(dataDir));

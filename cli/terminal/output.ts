@@ -2,6 +2,8 @@ import { styleText } from "node:util";
 import type { Environment } from "../../src/config.ts";
 import type { FieldErrors } from "../../src/errors.ts";
 import { printableJson } from "../../src/input/json.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
+import { type Color, findingLines } from "./finding-view.ts";
 import { printable } from "./printable.ts";
 import { Progress } from "./progress.ts";
 import { type Column, pairs, table } from "./table.ts";
@@ -38,17 +40,30 @@ export class Output {
     said: { none: string; next?: string },
   ): void {
     if (this.#options.isJson) return this.json(rows);
-    const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
     if (rows.length === 0) this.#note(said.none);
-    else writeLine(process.stdout, table(rows, columns, { width, styleTitle: (title) => this.#bold(title) }));
+    else
+      writeLine(
+        process.stdout,
+        table(rows, columns, { width: width(), styleTitle: (title) => this.#bold(title) }),
+      );
     if (said.next !== undefined) this.next(said.next);
   }
 
   /** Prints one thing with its details. */
   details(data: unknown, lines: ReadonlyArray<readonly [label: string, value: string]>, next?: string): void {
     if (this.#options.isJson) return this.json(data);
-    writeLine(process.stdout, pairs(lines));
+    writeLine(process.stdout, pairs(lines, width()));
     if (next !== undefined) this.next(next);
+  }
+
+  /** Prints what checks found, each with its remedy. */
+  findings(findings: readonly Finding[]): void {
+    if (this.#options.isJson) return this.json(findings);
+    const isColored = this.#isColored(process.stdout);
+    writeLine(
+      process.stdout,
+      findingLines(findings, width(), (color, text) => (isColored ? styled(color, text) : text)),
+    );
   }
 
   /** Prints the outcome of a change. */
@@ -124,7 +139,12 @@ export class Output {
   }
 }
 
-function styled(style: "red" | "dim" | "bold", text: string): string {
+/** The columns of the terminal; without one there is no limit. */
+function width(): number {
+  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+}
+
+function styled(style: Color | "bold", text: string): string {
   return styleText(style, text, { validateStream: false });
 }
 

@@ -28,10 +28,44 @@ export function table<Row>(
   return [options.styleTitle(titles), ...cells.map(lineOf)].join("\n");
 }
 
-/** Formats labels and values, one pair a line, with the values aligned. */
-export function pairs(lines: ReadonlyArray<readonly [label: string, value: string]>): string {
-  const width = Math.max(...lines.map(([label]) => Bun.stringWidth(label)));
-  return lines.map(([label, value]) => `${padded(label, width)}${gap}${printable(value)}`).join("\n");
+/** Formats labels and values, with the values aligned, and wrapped where a line would be wider than `width` columns. */
+export function pairs(
+  lines: ReadonlyArray<readonly [label: string, value: string]>,
+  width = Number.POSITIVE_INFINITY,
+): string {
+  const labels = Math.max(...lines.map(([label]) => Bun.stringWidth(label)));
+  const besides = Math.max(narrowest, width - labels - gap.length);
+  return lines
+    .flatMap(([label, value]) =>
+      wrapped(printable(value), besides).map((part, index) =>
+        `${padded(index === 0 ? label : "", labels)}${gap}${part}`.trimEnd(),
+      ),
+    )
+    .join("\n");
+}
+
+/** Breaks the text into lines of at most `width` columns: between words, or inside one that is wider. */
+export function wrapped(text: string, width: number): string[] {
+  if (Bun.stringWidth(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (Bun.stringWidth(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line !== "") lines.push(line);
+    line = "";
+    for (const { segment } of graphemes.segment(word)) {
+      if (line !== "" && Bun.stringWidth(line + segment) > width) {
+        lines.push(line);
+        line = "";
+      }
+      line += segment;
+    }
+  }
+  return [...lines, line];
 }
 
 function fittingWidths<Row>(

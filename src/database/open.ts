@@ -154,7 +154,8 @@ function recordOf(writer: SqliteFile, reader: SqliteFile): SqliteRecord {
   };
 }
 
-function requireSafeSqlite(file: SqliteFile): void {
+/** @throws Error when this build's SQLite can lose a commit of two processes. */
+export function requireSafeSqlite(file: SqliteFile): void {
   const version =
     file.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
   if (Bun.semver.order(version, oldestSafeSqlite) >= 0) return;

@@ -1,0 +1,39 @@
+import { existsSync } from "node:fs";
+import type { Connection } from "../database/database.ts";
+import { findKey, keyFile } from "../secrets/key-file.ts";
+import { Vault } from "../secrets/vault.ts";
+import { explainDataError } from "../system/data-errors.ts";
+import { findUnreadableSecrets } from "../unreadable-secrets.ts";
+import { type Finding, failed, ok, type Patient, reasonOf, skipped } from "./finding.ts";
+
+/** Checks that the key is there and opens every signing secret. */
+export async function checkKey({ dataDir, config }: Patient, db: Connection | undefined): Promise<Finding[]> {
+  const check = "key";
+  if (!config) return [skipped(check, "the settings have to be valid first")];
+  const where = config.secretKey === "" ? keyFile(dataDir) : "PARLEY_SECRET_KEY";
+  if (config.secretKey === "" && !existsSync(where)) {
+    return [
+      failed(
+        check,
+        `There is no ${where}: no signing secret can be read or made.`,
+        "Restore secret.key from a backup of the data folder, or set PARLEY_SECRET_KEY.",
+      ),
+    ];
+  }
+  let vault: Vault;
+  try {
+    vault = new Vault(findKey(dataDir, config.secretKey));
+  } catch (error) {
+    return [failed(check, reasonOf(explainDataError(error, dataDir)))];
+  }
+  if (!db) return [ok(check, `${where} can be read`)];
+  const unreadable = await findUnreadableSecrets(db, vault);
+  if (!unreadable) return [ok(check, `${where} opens every signing secret`)];
+  const { subscriptions, incoming_webhooks, reason } = unreadable;
+  return [
+    failed(
+      check,
+      `Signing secrets cannot be read: those of ${subscriptions} subscriptions and ${incoming_webhooks} incoming webhooks. ${reason}`,
+    ),
+  ];
+}

@@ -1,0 +1,32 @@
+import { readConfig } from "../config.ts";
+import { whyTooShort } from "../scim/credential.ts";
+import { type Finding, failed, ok, type Patient, reasonOf, warning } from "./finding.ts";
+
+/** Checks that every setting parses, and warns of values that are allowed and unsafe. */
+export function checkSettings({ dataDir, environment, config }: Patient): Finding[] {
+  if (!config) return [failed("settings", whyInvalid({ dataDir, environment }))];
+  const tooShort = config.scimToken === "" ? undefined : whyTooShort(config.scimToken);
+  const findings = [
+    ...(tooShort === undefined ? [] : [warning("SCIM token", tooShort)]),
+    ...(config.webhooksBlockPrivateUrls
+      ? []
+      : [
+          warning(
+            "private addresses",
+            "WEBHOOKS_BLOCK_PRIVATE_URLS is false: whoever may create a subscription can reach every address that " +
+              "this machine reaches, the services of your network among them.",
+            "Leave it at true, unless everybody with a token for webhooks is trusted with that network.",
+          ),
+        ]),
+  ];
+  return findings.length === 0 ? [ok("settings", "every setting is valid")] : findings;
+}
+
+function whyInvalid({ dataDir, environment }: Pick<Patient, "dataDir" | "environment">): string {
+  try {
+    readConfig(dataDir, environment);
+  } catch (error) {
+    return reasonOf(error).replaceAll("\n", " ");
+  }
+  return "The settings changed while they were checked. Run doctor again.";
+}
