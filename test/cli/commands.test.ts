@@ -7,6 +7,7 @@ import { authenticate, type Token } from "../../src/tokens/tokens.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import type { Person } from "../../src/users/users.ts";
 import { run, runJson, runRefused } from "../support/cli.ts";
+import { until } from "../support/conditions.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace, type Workspace } from "../support/workspace.ts";
 
@@ -214,10 +215,13 @@ test("a token is shown once, acts as its user until it expires, and is revoked b
     90 * 86_400_000 + 1,
   );
   expect(authenticate(workspace.database, token)?.subject.id).toBe(bot.id);
-  expect(await json<Token[]>("tokens", "list")).toContainEqual({
-    ...listed,
-    last_used_at: expect.anything(),
-  });
+  // The use is written after the answer.
+  const used = await until("the list shows the use", async () =>
+    (await json<Token[]>("tokens", "list")).find(
+      (other) => other.id === made.id && other.last_used_at !== null,
+    ),
+  );
+  expect(used).toEqual({ ...listed, last_used_at: time });
 
   expect(await json<Token>("tokens", "revoke", made.id, "--yes")).toMatchObject({
     id: made.id,
