@@ -12,6 +12,8 @@ for package in $packages; do
 done
 # A library for Python is tried too; what installs it is a part of Python and no command of the package's name.
 python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
+# It checks the unit of the service; systemd itself does not have to run.
+command -v systemd-analyze >/dev/null 2>&1 || missing="$missing systemd"
 if [ -n "$missing" ]; then
   if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
     echo "Installing the Debian packages that the checks need:$missing"

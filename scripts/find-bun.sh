@@ -1,5 +1,6 @@
 #!/bin/sh
-# Prints the path of a Bun that is new enough: the one on the PATH, else one fetched into .bun/ of this clone.
+# Prints the path of a Bun that is new enough: the one on the PATH, else one fetched into .bun/ of this clone. With the
+# name of a build, such as linux-aarch64-musl, prints the path of that one, fetched likewise; it need not run here.
 # All other output goes to standard error. Exits with 1 when no Bun can be found or fetched.
 set -eu
 
@@ -33,6 +34,7 @@ sum_of() {
   darwin-x64) echo aa42cf3061d933d348e827874d6c157b3ce6968e9c0b84daef25008d82165d2dfaeaa41c3a5729ef9b76b99ca2b9544130f4b487da84d2d09cbc21c6685aa326 ;;
   darwin-x64-baseline) echo cea7cb03903807e858321e56633612a2ddee674e85ce174fd0e130422b04cdd8ab62d5c68f97101657f2df50467cdb00b24d4677fc3f3b127f8eaa89ddc31c97 ;;
   darwin-aarch64) echo e0c2055c799cb47d84840c4b5e6dbfab136dbf5edd16d2c9ca5bda382b2b82ae8a4aa1d3b3a796e584ab26345b27161425a47dd357ec37c25f64e6be0ac5a959 ;;
+  windows-x64) echo 14dbe9972eb9d6f704fc61e0356cfa999be19a4c01baef07c39e2837303e090a20f875bee78dab5d0999a8d1d1905c5acc3f4bdf18be893b6f3b77a78008097f ;;
   esac
 }
 
@@ -98,15 +100,16 @@ sha512() {
 unpack() {
   sum=$(sum_of "$1")
   if [ -z "$sum" ]; then
-    echo "There is no Bun for this machine ($1) that this clone knows." >&2
+    echo "This clone knows no Bun for $1." >&2
     return 1
   fi
   for source in $(sources); do
     echo "Fetching Bun $wanted from npm into .bun/ …" >&2
     download_from "$source" "$1" || continue
     if [ "$(sha512 "$download/bun.tgz")" = "$sum" ]; then
-      tar -xzf "$download/bun.tgz" -C "$download" package/bin/bun || return 1
-      bun=$download/package/bin/bun
+      case $1 in windows-*) bun=package/bin/bun.exe ;; *) bun=package/bin/bun ;; esac
+      tar -xzf "$download/bun.tgz" -C "$download" "$bun" || return 1
+      bun=$download/$bun
       chmod 755 "$bun"
       return
     fi
@@ -118,6 +121,7 @@ unpack() {
 # The tools that this machine lacks to fetch a Bun.
 missing=
 
+# Fetches the build "$1", or without it one that runs on this machine.
 fetch() {
   if ! has npm && ! has curl; then
     missing="curl or npm"
@@ -127,6 +131,10 @@ fetch() {
     echo "Nothing is fetched, since nothing here can check it." >&2
     missing="sha512sum, shasum or openssl"
     return 1
+  fi
+  if [ -n "$1" ]; then
+    unpack "$1"
+    return
   fi
   platform=$(platform)
   unpack "$platform" || return 1
@@ -139,19 +147,32 @@ fetch() {
   return 1
 }
 
-if on_path=$(command -v bun) && is_usable "$on_path"; then
+build=${1:-}
+if [ -n "$build" ]; then
+  fetched=$root/.bun/$wanted/$build/bun
+elif on_path=$(command -v bun) && is_usable "$on_path"; then
   echo "$on_path"
   exit
 fi
 
-if ! is_usable "$fetched"; then
+# What was made for another machine cannot be tried; it got its name only after its sum had been checked.
+is_there() {
+  if [ -n "$build" ]; then [ -f "$fetched" ]; else is_usable "$fetched"; fi
+}
+
+if ! is_there; then
   mkdir -p "$(dirname "$fetched")"
   download=$(mktemp -d "$root/.bun/download.XXXXXX")
   trap 'rm -rf "$download"' EXIT
   trap 'exit 1' HUP INT TERM
-  if ! fetch; then
-    echo "error: Parley is built with Bun $wanted or newer, which is not on the PATH and could not be fetched." >&2
-    echo "       Install it (https://bun.sh)${missing:+, or $missing}, and run this again." >&2
+  if ! fetch "$build"; then
+    if [ -n "$build" ]; then
+      echo "error: Bun $wanted for $build could not be fetched." >&2
+      echo "       Check that npm's registry can be reached${missing:+, install $missing}, and run this again." >&2
+    else
+      echo "error: Parley is built with Bun $wanted or newer, which is not on the PATH and could not be fetched." >&2
+      echo "       Install it (https://bun.sh)${missing:+, or $missing}, and run this again." >&2
+    fi
     exit 1
   fi
   mv -f "$bun" "$fetched"

@@ -1,9 +1,8 @@
 // Writes licenses/THIRD_PARTY_NOTICES.txt, which the binary carries: run `bun scripts/notices.ts` when a bundled
 // package changes. With --check it writes nothing and exits with 1 if the file is out of date.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-
-type Package = { name: string; version: string; license: string; folder: string };
+import { join } from "node:path";
+import { bundledPackages, type Package } from "./bundled-packages.ts";
 
 const root = join(import.meta.dir, "..");
 const licenses = join(root, "licenses");
@@ -14,26 +13,6 @@ if (!process.argv.includes("--check")) writeFileSync(path, notices);
 else if (readFileSync(path, "utf8") !== notices) {
   console.error(`${path} is not what is bundled now. Run: bun scripts/notices.ts`);
   process.exitCode = 1;
-}
-
-/** The packages that the bundle contains, sorted by name. */
-async function bundledPackages(): Promise<Package[]> {
-  const { metafile } = await Bun.build({
-    entrypoints: [join(root, "cli/main.ts")],
-    target: "bun",
-    metafile: true,
-  });
-  const inputs = Object.values(metafile?.outputs ?? {}).flatMap((output) => Object.keys(output.inputs));
-  const folders = inputs.flatMap(
-    (input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0] ?? [],
-  );
-  if (folders.length === 0) throw new Error("The build does not say what it is made of.");
-  return [...new Set(folders.map((folder) => resolve(folder)))]
-    .map((folder) => {
-      const text = readFileSync(join(folder, "package.json"), "utf8");
-      return { ...(JSON.parse(text) as Package), folder };
-    })
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function noticesOf(packages: Package[]): string {

@@ -103,11 +103,11 @@ describe("install.sh", () => {
   test("prints its usage for --help", async () => {
     const { status, stdout } = await run([join(project, "install.sh"), "--help"], process.env);
     expect(status).toBe(0);
-    expect(stdout).toStartWith("Usage: ./install.sh [--prefix DIR]");
+    expect(stdout).toStartWith("Usage: ./install.sh [--from FOLDER|URL] [--prefix DIR] [--service]");
   });
 
   test("rejects an unknown option, and a prefix without a folder", async () => {
-    for (const wrong of [["--prefx", folder], ["--prefix"]]) {
+    for (const wrong of [["--prefx", folder], ["--prefix"], ["--from"]]) {
       const { status, stderr } = await run([join(project, "install.sh"), ...wrong], process.env);
       expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(wrong[0] ?? "") });
     }
