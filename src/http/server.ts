@@ -8,6 +8,7 @@ import { noteOriginal } from "./client-address.ts";
 import { errorBody, internalErrorMessage, internalErrorOf, noteInternalError } from "./error-responses.ts";
 import type { Respond } from "./fast-path.ts";
 import { Listener } from "./listener.ts";
+import { lineBeginning, lineText, type RequestLine } from "./request-line.ts";
 import { type Route, routeTable } from "./route-table.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
@@ -31,17 +32,15 @@ export type Application = {
 /** Bun closes idle connections and slow senders after about this time. */
 const idleTimeoutSeconds = 10;
 
-/** The parameters of paths whose ids the log has, and their names there. */
-const loggedIds = { ":channel": "channel_id", ":subscription": "webhook_id" } as const;
-
-/** What handles one method of a route; its log already holds both. */
+/** What handles one method of a route. */
 type Endpoint = {
   method: string;
   path: string;
-  log: Log;
   respond: Respond;
-  /** Which segments of the path the log has. */
-  ids: Array<{ name: string; at: number }>;
+  lineBeginning: string;
+  /** Where the path has ids that the log has, too; -1 for nowhere. */
+  channelAt: number;
+  webhookAt: number;
 };
 
 /**
@@ -57,7 +56,7 @@ export function startServer(
   reserve: DescriptorReserve,
   { proxies, tracing }: { proxies?: TrustedProxies | undefined; tracing?: Tracing | undefined } = {},
 ): Listener {
-  const findRoute = routeTable(endpointsOf(application, log));
+  const findRoute = routeTable(endpointsOf(application));
   const pathOf = makePathOf();
 
   async function handle(request: Request): Promise<Response> {
@@ -87,19 +86,26 @@ export function startServer(
     // Bun adds it to every response except those to HEAD, which must carry the headers of GET.
     if (request.method === "HEAD") response.headers.set("date", new Date().toUTCString());
     work?.endRequest(response.status);
-    const line = {
+    const caller = callerOf(request);
+    const line: RequestLine = {
       request_id: id,
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
       address,
-      ...idsIn(found?.segments, endpoint?.ids),
-      ...callerOf(request),
+      token_id: caller?.token_id,
+      user_id: caller?.user_id,
+      channel_id: caller?.channel_id ?? idAt(found?.segments, endpoint?.channelAt),
+      webhook_id: caller?.webhook_id ?? idAt(found?.segments, endpoint?.webhookAt),
       trace_id: work?.traceId,
     };
-    const routeLog = endpoint?.log ?? log.child({ method: request.method, route: found?.route.path });
     // 501 names a feature that we do not offer; nothing has failed.
-    if (response.status < 500 || response.status === 501) routeLog.info(line, "request.handled");
-    else routeLog.error({ ...line, err: internalErrorOf(request) }, "request.failed");
+    if (response.status < 500 || response.status === 501) {
+      const beginning = endpoint?.lineBeginning ?? lineBeginning(request.method, found?.route.path);
+      log.infoText(lineText(beginning, line), "request.handled");
+    } else {
+      const about = { method: request.method, route: found?.route.path, ...line };
+      log.error({ ...about, err: internalErrorOf(request) }, "request.failed");
+    }
     return response;
   }
 
@@ -130,16 +136,14 @@ function serve(hostname: string, port: number, fetch: (request: Request) => Prom
 }
 
 /** The endpoints of all routes; every route with GET also has HEAD. */
-function endpointsOf(application: Application, log: Log): Endpoint[] {
+function endpointsOf(application: Application): Endpoint[] {
   const endpointOf = (method: string, path: string, respond: Respond) => ({
     method,
     path,
-    log: log.child({ method, route: path }),
     respond,
-    ids: path.split("/").flatMap((part, at) => {
-      const name = loggedIds[part as keyof typeof loggedIds] as string | undefined;
-      return name === undefined ? [] : [{ name, at }];
-    }),
+    lineBeginning: lineBeginning(method, path),
+    channelAt: path.split("/").indexOf(":channel"),
+    webhookAt: path.split("/").indexOf(":subscription"),
   });
   return application.routes.flatMap(({ method, path }) => {
     const respond = application.fastPaths?.get(`${method} ${path}`) ?? throughFramework(application, path);
@@ -148,14 +152,10 @@ function endpointsOf(application: Application, log: Log): Endpoint[] {
   });
 }
 
-/** The ids in a path, by their names in the log. Any other text there stays out of it. */
-function idsIn(segments: string[] = [], ids: Endpoint["ids"] = []): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const { name, at } of ids) {
-    const text = segments[at] ?? "";
-    if (isUuid(text)) found[name] = text;
-  }
-  return found;
+/** The id in that segment of the path. Any other text there stays out of the log. */
+function idAt(segments: string[] | undefined, at: number | undefined): string | undefined {
+  const text = at === undefined || at < 0 ? undefined : segments?.[at];
+  return text !== undefined && isUuid(text) ? text : undefined;
 }
 
 function throughFramework(application: Application, path: string): Respond {

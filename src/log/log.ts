@@ -3,7 +3,13 @@ import { errorCode } from "../system/error-code.ts";
 import { LineBuffer } from "./line-buffer.ts";
 import { RepeatedFailures } from "./repeated-failures.ts";
 
-export type Log = Logger;
+export type Log = Logger & {
+  /**
+   * Writes a line at level info whose fields are JSON text already, without braces. For lines that come with every
+   * request: pino takes a microsecond or two to write out the same.
+   */
+  infoText: (fields: string, event: string) => void;
+};
 
 /**
  * The maximum length of an error's texts, in UTF-16 units (user text that they quote can be long), and of its chain of
@@ -30,15 +36,19 @@ export function createLog(level: string, destination: DestinationStream = standa
     },
     destination,
   );
-  const error: (this: Log, fields: object, message?: string) => void = log.error;
+  const error: (this: Logger, fields: object, message?: string) => void = log.error;
   const repeated = new RepeatedFailures((dropped) => error.call(log, dropped, "log.repeats_left_out"));
-  // Child loggers inherit it.
-  log.error = function (this: Log, fields: object, message = "") {
+  // Child loggers inherit both.
+  const infoText = log.isLevelEnabled("info")
+    ? (fields: string, event: string) =>
+        destination.write(`{"level":30,"time":"${new Date().toISOString()}",${fields},"msg":"${event}"}\n`)
+    : () => {};
+  log.error = function (this: Logger, fields: object, message = "") {
     if (!("err" in fields) || repeated.shouldWrite({ of: message, code: codeOf(fields) })) {
       error.call(this, fields, message);
     }
   };
-  return log;
+  return Object.assign(log, { infoText });
 }
 
 /** Distinguishes failures that are logged with the same message. */

@@ -5,7 +5,8 @@ import { join } from "node:path";
 const root = join(import.meta.dir, "..", "..");
 
 /** Where the source writes a line to the log, up to the parenthesis of the call. */
-const calls = /(?:\b\w*[lL]og(?:\.(?:trace|debug|info|warn|error|fatal)|\[\w+\])|#warn|\berror\.call)\(/g;
+const calls =
+  /(?:\b\w*[lL]og(?:\.(?:trace|debug|info|infoText|warn|error|fatal)|\[\w+\])|#warn|\berror\.call)\(/g;
 
 /** The name of an event as the source writes it. */
 const eventName = /"([a-z_]+\.[a-z_]+)"/g;
