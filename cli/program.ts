@@ -5,6 +5,7 @@ import { version } from "../src/version.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addBots } from "./commands/bots.ts";
 import { addChannels } from "./commands/channels.ts";
+import { addConfig } from "./commands/config.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEmojiNoun } from "./commands/emoji.ts";
@@ -88,6 +89,7 @@ export function parleyProgram(environment: Environment): Command {
   addListen(program, invocation);
   addEmojiNoun(program, invocation);
   addAudit(program, invocation);
+  addConfig(program, invocation);
   addOpenApi(program, invocation);
   addLicenses(program, invocation);
   return program;

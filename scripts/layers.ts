@@ -16,6 +16,7 @@ const layers = [
   "src/input",
   "src/settings.ts",
   "src/config.ts",
+  "src/unknown-settings.ts",
   "src/system",
   "src/log",
   "src/tracing",

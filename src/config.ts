@@ -13,8 +13,23 @@ type Flags = { [Key in keyof Config]?: string | undefined };
 /** Where settings come from. */
 type Sources = { file: Map<string, string>; environment: Environment; flags: Flags };
 
-/** The text of a setting, and the name under which it was given. */
-type Given = { name: string; text: string };
+/** Where a setting's value comes from. */
+export type Place = "flag" | "environment" | "parley.toml" | "default";
+
+/** The text of a setting, the name under which it was given, and where. */
+type Given = { name: string; text: string; place: Place };
+
+/** A setting as `parley config show` shows it. */
+export type ShownSetting = {
+  name: string;
+  /** As it is used; of a secret only `set`; null when there is none, or the setting is invalid. */
+  value: string | number | boolean | null;
+  source: Place;
+  /** The file that holds the secret, if the setting names one. */
+  file: string | null;
+  /** Why the setting is invalid, in a sentence. */
+  problem: string | null;
+};
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -79,6 +94,81 @@ export function secretFiles(
   });
 }
 
+/** The names of all settings in the environment, with those that take the path of a file instead. */
+export function settingNames(): string[] {
+  return Object.values<Setting<unknown>>(settings).flatMap(namesOf);
+}
+
+/**
+ * Shows the data folder and every setting: value, source and what is wrong with it. `problems` are those of
+ * `parley.toml` as a whole, in sentences. Never throws for a setting, and never shows a secret.
+ */
+export function showSettings(
+  dataDir: string,
+  environment: Environment,
+  flags: Flags & { dataDir?: string | undefined } = {},
+): { settings: ShownSetting[]; problems: string[] } {
+  const problems: string[] = [];
+  let file = new Map<string, string>();
+  try {
+    file = readToml(join(dataDir, "parley.toml"));
+    problems.push(...unknownKeys(file));
+  } catch (error) {
+    problems.push(messageOf(error));
+  }
+  const given = environment.PARLEY_DATA_DIR ? "environment" : "default";
+  const folder = {
+    name: "PARLEY_DATA_DIR",
+    value: dataDir,
+    source: flags.dataDir ? ("flag" as const) : (given as Place),
+    file: null,
+    problem: null,
+  };
+  const keys = Object.keys(settings) as Array<keyof Config>;
+  return { settings: [folder, ...keys.map((key) => show(key, { file, environment, flags }))], problems };
+}
+
+function show(key: keyof Config, sources: Sources): ShownSetting {
+  const setting: Setting<unknown> = settings[key];
+  const shown = { name: setting.name, value: null, source: "default" as Place, file: null, problem: null };
+  try {
+    const given = givenTo(key, sources);
+    if (given === undefined) return { ...shown, value: plain(setting, setting.fallback, "") };
+    const file = given.name === setting.name ? null : given.text;
+    const found = { ...shown, source: given.place, file };
+    try {
+      return { ...found, value: plain(setting, valueOf(setting, given), given.text) };
+    } catch (error) {
+      return { ...found, problem: messageOf(error) };
+    }
+  } catch (error) {
+    const isInEnvironment = namesOf(setting).some((name) => sources.environment[name]);
+    return { ...shown, source: isInEnvironment ? "environment" : "parley.toml", problem: messageOf(error) };
+  }
+}
+
+/** A setting's value as JSON has it; of a list the text that it was read from. */
+function plain({ isSecret }: Setting<unknown>, value: unknown, text: string): ShownSetting["value"] {
+  if (value === "" || value === undefined) return null;
+  if (isSecret) return "set";
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
+  return text || null;
+}
+
+/** @throws the error, unless it says what is wrong with a setting. */
+function messageOf(error: unknown): string {
+  if (error instanceof DomainError) return error.message;
+  throw error;
+}
+
+/** The text of the setting as it was given, by a flag or elsewhere. */
+function givenTo(key: keyof Config, sources: Sources): Given | undefined {
+  const flag = sources.flags[key];
+  return flag === undefined
+    ? fromSources(settings[key], sources)
+    : { name: settings[key].name, text: flag, place: "flag" };
+}
+
 function parseSettings<Key extends keyof Config>(
   keys: readonly Key[],
   sources: Sources,
@@ -88,12 +178,10 @@ function parseSettings<Key extends keyof Config>(
   for (const key of keys) {
     const setting: Setting<unknown> = settings[key];
     try {
-      const flag = sources.flags[key];
-      const given = flag === undefined ? fromSources(setting, sources) : { name: setting.name, text: flag };
+      const given = givenTo(key, sources);
       config[key] = given === undefined ? setting.fallback : valueOf(setting, given);
     } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      problems.push(error.message);
+      problems.push(messageOf(error));
     }
   }
   if (problems.length > 0) throw new DomainError("invalid", problems.join("\n"));
@@ -108,18 +196,18 @@ function parseSettings<Key extends keyof Config>(
 function fromSources(setting: Setting<unknown>, { environment, file }: Sources): Given | undefined {
   const names = namesOf(setting);
   const places = [
-    { place: "the environment", textOf: (name: string) => environment[name] || undefined },
-    { place: "parley.toml", textOf: (name: string) => file.get(tomlKey(name)) },
+    { place: "environment" as const, textOf: (name: string) => environment[name] || undefined },
+    { place: "parley.toml" as const, textOf: (name: string) => file.get(tomlKey(name)) },
   ];
   for (const { place, textOf } of places) {
     const given = names.flatMap((name): Given[] => {
       const text = textOf(name);
-      return text === undefined ? [] : [{ name, text }];
+      return text === undefined ? [] : [{ name, text, place }];
     });
     if (given.length > 1)
       throw new DomainError(
         "invalid",
-        `${names.join(" and ")} are both set in ${place}. Remove one of them.`,
+        `${names.join(" and ")} are both set in ${place === "environment" ? "the environment" : place}. Remove one of them.`,
       );
     if (given[0]) return given[0];
   }
@@ -177,7 +265,7 @@ function parseToml(path: string, text: string): object {
 }
 
 function unknownKeys(file: Map<string, string>): string[] {
-  const known = Object.values<Setting<unknown>>(settings).flatMap(namesOf).map(tomlKey);
+  const known = settingNames().map(tomlKey);
   return [...file.keys()]
     .filter((key) => !known.includes(key))
     .map((key) => `parley.toml has ${key}, which is not a setting; the settings are ${known.join(", ")}.`);

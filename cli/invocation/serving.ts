@@ -6,6 +6,7 @@ import { DomainError } from "../../src/errors.ts";
 import { exitAtOnce, forbidCoreDumps } from "../../src/system/libc.ts";
 import type { Log } from "../../src/log/log.ts";
 import { openWorkspace } from "../../src/data-folder.ts";
+import { unknownSettings, whyUnknown } from "../../src/unknown-settings.ts";
 import { exitStatusOf } from "../terminal/exit-status.ts";
 import type { Invocation, SettingFlags } from "./invocation.ts";
 import { stopSignal } from "./stop-signal.ts";
@@ -37,6 +38,7 @@ export async function serveUntilStopped(
   try {
     const stopped = stopSignal();
     const log = createLog(config.logLevel);
+    warnOfUnknownSettings(invocation, log);
     endOnLoss(database.files, log);
     endOnFault(log, database.files);
     const app = await startApp({ config, dataDir, database, log }).catch(async (error: unknown) => {
@@ -56,6 +58,15 @@ export async function serveUntilStopped(
   }
   // An abandoned delivery would keep the process alive until its timeout.
   process.exit();
+}
+
+function warnOfUnknownSettings({ environment }: Invocation, log: Log): void {
+  const unknown = unknownSettings(environment);
+  if (unknown.length === 0) return;
+  log.warn(
+    { names: unknown.map(({ name }) => name), reason: unknown.map(whyUnknown).join(" ") },
+    "settings.unknown",
+  );
 }
 
 /**
