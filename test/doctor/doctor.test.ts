@@ -22,12 +22,15 @@ import { startServer } from "../support/server.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 import { actor, openWorkspace } from "../support/workspace.ts";
 
-/** A stopped workspace with a subscription, whose event waits. */
+/**
+ * A stopped workspace with a subscription, whose event waits. It is a copy, since SQLite closes the files of the one
+ * that is made here, and removes its WAL, only when this process drops the last statement.
+ */
 async function workspaceFolder(): Promise<TemporaryFolder> {
-  const folder = temporaryFolder();
-  const workspace = openWorkspace(folder.path);
+  using made = temporaryFolder();
+  const workspace = openWorkspace(made.path);
   const acme = await workspace.team("Acme");
-  const vault = new Vault(findKey(folder.path, ""));
+  const vault = new Vault(findKey(made.path, ""));
   await createSubscription(
     {
       database: workspace.database,
@@ -42,7 +45,10 @@ async function workspaceFolder(): Promise<TemporaryFolder> {
   );
   await workspace.message(acme.general, acme.owner);
   await workspace[Symbol.asyncDispose]();
-  change(folder.path, "PRAGMA optimize");
+  change(made.path, "PRAGMA optimize");
+  const folder = temporaryFolder();
+  for (const name of ["parley.db", "secret.key"])
+    copyFileSync(join(made.path, name), join(folder.path, name));
   return folder;
 }
 
@@ -76,7 +82,7 @@ function change(dataDir: string, sql: string): void {
   const file = new SqliteFile(join(dataDir, "parley.db"));
   file.run(sql);
   file.run("PRAGMA wal_checkpoint(TRUNCATE)");
-  file.close();
+  file.close(true);
 }
 
 test("doctor finds nothing wrong with a healthy workspace, and leaves every file as it was", async () => {
