@@ -39,6 +39,7 @@ const layers = [
   "src/health",
   "src/accounts",
   "src/teams",
+  "src/backup",
   // HTTP, which calls the domain.
   "src/http",
   "src/api",

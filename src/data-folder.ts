@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { finishPendingRestore, hasPendingRestore } from "./backup/pending-restore.ts";
 import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
 import type { WebhooksVisibility } from "./settings.ts";
@@ -25,6 +26,7 @@ const migrationWaitMs = 5_000;
  * @throws what `openWorkspace` throws for an unusable folder.
  */
 export async function hasWorkspace(dataDir: string): Promise<boolean> {
+  finishRestore(dataDir);
   requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) return false;
   const database = open(dataDir);
@@ -44,6 +46,7 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
  *   would change.
  */
 export function openWorkspace(dataDir: string, webhooksVisibility?: WebhooksVisibility): Database {
+  finishRestore(dataDir);
   requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) {
     throw new DomainError(
@@ -66,6 +69,7 @@ export async function initWorkspace(
   input: { team: string; owner: string },
   actor: string,
 ): Promise<{ team: Team; owner: Person; channel: Channel }> {
+  finishRestore(dataDir);
   requireDatabase(dataDir);
   try {
     makeFolder(dataDir);
@@ -96,6 +100,18 @@ export async function initWorkspace(
     throw explainDataError(error, dataDir);
   } finally {
     await database.close();
+  }
+}
+
+/** Finishes a restore that was broken off after it was decided. */
+function finishRestore(dataDir: string): void {
+  if (!hasPendingRestore(dataDir)) return;
+  try {
+    using _lock = holdServerLock(dataDir, migrationWaitMs);
+    // Another process may have finished it while this one waited.
+    if (hasPendingRestore(dataDir)) finishPendingRestore(dataDir);
+  } catch (error) {
+    throw explainDataError(error, dataDir);
   }
 }
 

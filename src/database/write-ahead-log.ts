@@ -22,6 +22,8 @@ export class WriteAheadLog {
   readonly #checkpointStatement: Statement<LogState, []>;
   readonly #changesStatement: Statement<{ total: number }, []>;
   #changesBefore = 0;
+  /** The number of pages in the WAL when a reader last kept a checkpoint from copying them all; otherwise 0. */
+  #pagesKept = 0;
 
   constructor(writer: SqliteFile, files: WatchedFiles) {
     this.#writer = writer;
@@ -48,11 +50,17 @@ export class WriteAheadLog {
     this.#changesBefore = total;
   }
 
-  /** Call this after each commit: checkpoints the WAL once it is large enough. */
+  /**
+   * Call this after each commit: checkpoints the WAL once it is large enough. While a long reader such as a backup keeps
+   * it from being copied, this tries again only after as many pages more: each try costs more the longer the WAL is.
+   */
   checkpointWhenLarge(): void {
-    if (this.#files.readLog().log < pagesMax) return;
+    const { log: pages } = this.#files.readLog();
+    if (pages < this.#pagesKept) this.#pagesKept = 0;
+    if (pages < this.#pagesKept + pagesMax) return;
     try {
-      this.checkpoint();
+      const state = this.checkpoint();
+      this.#pagesKept = state && state.checkpointed < state.log ? state.log : 0;
     } catch {
       // The changes are safe in the WAL, and the next commit retries.
     }

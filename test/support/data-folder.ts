@@ -1,0 +1,17 @@
+import { createHash } from "node:crypto";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Every file in the folder by its path in it, with the SHA-256 of its content: what a refused command leaves as it was. */
+export function contentOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
+  const files = names.filter((name) => lstatSync(join(folder, name)).isFile());
+  return Object.fromEntries(
+    files.map((name) => [
+      name,
+      createHash("sha256")
+        .update(readFileSync(join(folder, name)))
+        .digest("hex"),
+    ]),
+  );
+}
