@@ -17,6 +17,7 @@ import { addListen } from "./commands/listen.ts";
 import { addOpenApi } from "./commands/openapi.ts";
 import { addQuickstart } from "./commands/quickstart.ts";
 import { addRestore } from "./commands/restore.ts";
+import { addSecrets } from "./commands/secrets.ts";
 import { addServe } from "./commands/serve.ts";
 import { addStatus } from "./commands/status.ts";
 import { addTeams } from "./commands/teams.ts";
@@ -90,6 +91,7 @@ export function parleyProgram(environment: Environment): Command {
   addDeliveries(program, invocation);
   addListen(program, invocation);
   addEmojiNoun(program, invocation);
+  addSecrets(program, invocation);
   addAudit(program, invocation);
   addConfig(program, invocation);
   addBackup(program, invocation);

@@ -51,6 +51,7 @@ const layers = [
   "src/all-routes.ts",
   // Assembly.
   "src/unreadable-secrets.ts",
+  "src/key-rotation",
   "src/quickstart.ts",
   "src/data-folder.ts",
   "src/status",

@@ -27,6 +27,7 @@ import type { Log } from "./log/log.ts";
 import { whyTooShort } from "./scim/credential.ts";
 import { findDirectoryTeam } from "./scim/team.ts";
 import { findKey, keyFile } from "./secrets/key-file.ts";
+import { forgetKeyOfSettings } from "./key-rotation/rotate.ts";
 import { findUnreadableSecrets } from "./unreadable-secrets.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 import { Vault } from "./secrets/vault.ts";
@@ -78,7 +79,9 @@ export async function startApp({
   const lazyParts = startLazyParts();
   const checkedInMs = checkDatabase(database, dataDir);
   const { ca, ...guardOverrides } = overrides;
-  const vault = new Vault(findKey(dataDir, config.secretKey));
+  const keys = findKey(dataDir, config.secretKey);
+  if (config.secretKey !== "") await forgetKeyOfSettings(database.read, dataDir, keys);
+  const vault = new Vault(keys);
   if (await vault.adopt(database)) {
     log.error(
       { reason: "The server now encrypts its secrets with another key than before." },

@@ -1,7 +1,7 @@
 import type { Connection } from "./database/database.ts";
 import { secretTaken } from "./incoming-webhooks/ingest.ts";
 import { selectWebhookSecrets } from "./incoming-webhooks/store.ts";
-import { selectSubscriptionSecrets } from "./subscriptions/store.ts";
+import { selectSubscriptionSecrets } from "./subscriptions/secret-store.ts";
 import type { Vault } from "./secrets/vault.ts";
 
 /** The number of webhooks that cannot work because their signing secrets are unreadable, and the reason. */

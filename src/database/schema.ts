@@ -132,6 +132,14 @@ export const secretKey = sqliteTable("secret_key", {
   checkValue: blob("check_value", { mode: "buffer" }).notNull(),
 });
 
+export const keyRotation = sqliteTable("key_rotation", {
+  id: integer().primaryKey(),
+  oldCheckValue: blob("old_check_value", { mode: "buffer" }).notNull(),
+  newCheckValue: blob("new_check_value", { mode: "buffer" }).notNull(),
+  startedAt: integer("started_at").notNull(),
+  startedBy: text("started_by").notNull(),
+});
+
 export const incomingWebhooks = sqliteTable("incoming_webhooks", {
   id: text().primaryKey(),
   teamId: text("team_id").notNull(),

@@ -32,23 +32,34 @@ export function holdServerLock(dataDir: string, waitMs = 0): ServerLock {
   }
 
   const path = join(dataDir, "server.lock");
-  // SQLite would make the file readable by everybody, and a reader can prevent the server from locking it.
+  locks.use(lockFile(path, () => alreadyServed(dataDir), waitMs));
+  const held = locks.move();
+  return { path, [Symbol.dispose]: () => held.dispose() };
+}
+
+/**
+ * Takes SQLite's lock on a file of its own, which is created if missing. It ends with the process however that ends.
+ * @throws what `taken` returns when another process holds the lock for longer than `waitMs` milliseconds; DomainError
+ *   `invalid` when the path is another kind of file; the system's or SQLite's error when this login may not use it.
+ */
+export function lockFile(path: string, taken: () => DomainError, waitMs = 0): Disposable {
+  using opened = new DisposableStack();
+  // SQLite would make the file readable by everybody, and a reader can prevent others from locking it.
   touchFile(path);
   const file = new SqliteFile(path, { readwrite: true });
-  locks.defer(() => file.close());
+  opened.defer(() => file.close());
   try {
     file.run(`PRAGMA busy_timeout = ${waitMs}`);
     file.run("BEGIN EXCLUSIVE");
   } catch (error) {
-    if (hasCode(error, "SQLITE_BUSY")) throw alreadyServed(dataDir);
+    if (hasCode(error, "SQLITE_BUSY")) throw taken();
     if (!hasCode(error, "SQLITE_NOTADB")) throw error;
     throw new DomainError(
       "invalid",
       `${path} is not parley's lock file. It holds no data: remove it, and start again.`,
     );
   }
-  const held = locks.move();
-  return { path, [Symbol.dispose]: () => held.dispose() };
+  return opened.move();
 }
 
 /**

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNotNull, isNull, like, or } from "drizzle-orm";
+import { and, desc, eq, gt, isNotNull, isNull, like, or } from "drizzle-orm";
 import { channelColumns } from "../channels/store.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
@@ -75,6 +75,20 @@ export async function selectWebhookSecrets(
     .select({ id: incomingWebhooks.id, secret: incomingWebhooks.secret })
     .from(incomingWebhooks)
     .where(and(isNull(incomingWebhooks.revokedAt), or(isSigned, isNotNull(incomingWebhooks.secret))));
+}
+
+/** At most `limit` webhooks with sealed secrets, revoked ones included, in the order of their ids. */
+export async function selectSealedWebhooks(
+  db: Connection,
+  afterId: string,
+  limit: number,
+): Promise<IncomingWebhookRow[]> {
+  return await db
+    .select()
+    .from(incomingWebhooks)
+    .where(and(gt(incomingWebhooks.id, afterId), isNotNull(incomingWebhooks.secret)))
+    .orderBy(incomingWebhooks.id)
+    .limit(limit);
 }
 
 export async function updateIncomingWebhook(

@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { Database, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
+import { type Key, KeyRing } from "./key-ring.ts";
 import { selectKeyCheck, upsertKeyCheck } from "./store.ts";
 
 const nonceBytes = 12;
@@ -11,49 +12,55 @@ type Place = `${string}:${string}`;
 
 /**
  * Encrypts the secrets that must be read back for signing (AES-256-GCM), each with its own nonce and bound to its row.
- * All secrets of a workspace are encrypted with one key, the server's; a process with another key is refused.
+ * The database says which key encrypts the secrets of its workspace, so a process that has only another one is refused.
+ * What is stored may be encrypted with any key of the ring: while the key is being rotated, there are two.
  */
 export class Vault {
-  readonly #key: Buffer | undefined;
-  /** Identifies the key. */
-  readonly #checkValue: Buffer | undefined;
+  readonly #keys: KeyRing;
   /** Cached plaintexts, each for as long as the sealed bytes that it came from are referenced. */
   readonly #opened = new WeakMap<Uint8Array, { secret: string; place: Place }>();
 
-  constructor(key: Buffer | undefined) {
-    this.#key = key;
-    this.#checkValue = key && createHmac("sha256", key).update("parley secret key").digest();
+  /** `keys` is a ring of keys, or the only key, or undefined when there is none. */
+  constructor(keys: KeyRing | Buffer | undefined) {
+    this.#keys = keys instanceof KeyRing ? keys : new KeyRing(() => ({ own: keys }));
   }
 
   /**
-   * Makes this key the workspace's, as a server does at startup, since it reads the secrets with it. Without a key
-   * this does nothing. Returns whether the workspace had another key before.
+   * Makes its own key the workspace's, as a server does at startup, unless the workspace's is one that it knows. Without
+   * a key this does nothing. Returns whether the workspace had another key before.
    */
   async adopt(database: Database): Promise<boolean> {
-    const checkValue = this.#checkValue;
+    const { own } = this.#keys;
     const known = await selectKeyCheck(database.read);
-    if (!checkValue || known?.equals(checkValue)) return false;
-    await database.write((tx) => upsertKeyCheck(tx, checkValue));
+    if (!own || (known && this.#keys.withCheck(known))) return false;
+    await database.write((tx) => upsertKeyCheck(tx, own.checkValue));
     return known !== undefined;
   }
 
   /**
-   * Encrypts the secret for storage. The first secret makes the key the workspace's.
-   * @throws DomainError `key_missing` when there is no key, or it is not the workspace's.
+   * Encrypts the secret for storage, with the workspace's key. The first secret makes this process's key the workspace's.
+   * @throws DomainError `key_missing` when there is no key, or none of them is the workspace's.
    */
   async seal(tx: Transaction, secret: string, place: Place): Promise<Buffer> {
-    if (!this.#key || !this.#checkValue) {
+    const known = await selectKeyCheck(tx);
+    const key = known ? this.#keys.withCheck(known) : this.#keys.own;
+    if (!key) {
+      if (this.#keys.own) throw wrongKey();
       throw keyError("The key file is missing, so no new secret can be stored.");
     }
-    const known = await selectKeyCheck(tx);
-    if (known && !known.equals(this.#checkValue)) throw wrongKey();
-    if (!known) await upsertKeyCheck(tx, this.#checkValue);
+    if (!known) await upsertKeyCheck(tx, key.checkValue);
+    return encrypt(key, secret, place);
+  }
 
-    const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
-    cipher.setAAD(Buffer.from(place));
-    const sealed = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+  /**
+   * Encrypts a stored secret anew if it is encrypted with another key than the workspace's; undefined if it is not.
+   * @throws DomainError `key_missing` as `open` and `seal` do.
+   */
+  async reseal(tx: Transaction, stored: Uint8Array, place: Place): Promise<Buffer | undefined> {
+    const known = await selectKeyCheck(tx);
+    const key = known && this.#keys.withCheck(known);
+    if (key && decrypt(key, stored, place) !== undefined) return undefined;
+    return await this.seal(tx, this.open(stored, place), place);
   }
 
   /**
@@ -63,25 +70,25 @@ export class Vault {
   open(stored: Uint8Array, place: Place): string {
     const opened = this.#opened.get(stored);
     if (opened?.place === place) return opened.secret;
-    const secret = this.#decipher(stored, place);
+    const secret =
+      this.#tryKeys(stored, place) ?? (this.#keys.refresh() ? this.#tryKeys(stored, place) : undefined);
+    if (secret === undefined) {
+      throw keyError(
+        this.#keys.own
+          ? "The signing secret cannot be read with this key."
+          : "The key file is missing, so the signing secret cannot be read.",
+      );
+    }
     this.#opened.set(stored, { secret, place });
     return secret;
   }
 
-  #decipher(stored: Uint8Array, place: Place): string {
-    if (!this.#key) throw keyError("The key file is missing, so the signing secret cannot be read.");
-    try {
-      const decipher = createDecipheriv("aes-256-gcm", this.#key, stored.subarray(0, nonceBytes), {
-        authTagLength: tagBytes,
-      });
-      decipher.setAAD(Buffer.from(place));
-      decipher.setAuthTag(stored.subarray(nonceBytes, nonceBytes + tagBytes));
-      return (
-        decipher.update(stored.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8")
-      );
-    } catch {
-      throw keyError("The signing secret cannot be read with this key.");
+  #tryKeys(stored: Uint8Array, place: Place): string | undefined {
+    for (const key of this.#keys.all) {
+      const secret = decrypt(key, stored, place);
+      if (secret !== undefined) return secret;
     }
+    return undefined;
   }
 
   /** Why the stored secret cannot be read, as a sentence for the operator; undefined when it can. */
@@ -96,7 +103,32 @@ export class Vault {
   }
 }
 
-function wrongKey(): DomainError {
+function encrypt({ bytes }: Key, secret: string, place: Place): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv("aes-256-gcm", bytes, nonce);
+  cipher.setAAD(Buffer.from(place));
+  const sealed = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+}
+
+/** The secret; undefined when it was encrypted with another key or for another row, or was altered. */
+function decrypt({ bytes }: Key, stored: Uint8Array, place: Place): string | undefined {
+  try {
+    const decipher = createDecipheriv("aes-256-gcm", bytes, stored.subarray(0, nonceBytes), {
+      authTagLength: tagBytes,
+    });
+    decipher.setAAD(Buffer.from(place));
+    decipher.setAuthTag(stored.subarray(nonceBytes, nonceBytes + tagBytes));
+    return (
+      decipher.update(stored.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8")
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error for a process that has keys, but not the workspace's. */
+export function wrongKey(): DomainError {
   return new DomainError(
     "key_missing",
     "This is not the key that the server of this workspace encrypts its secrets with, so it could not read new " +

@@ -162,16 +162,6 @@ export async function selectSubscriptionIdsWithWork(db: Connection): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** The sealed secret of every subscription in the workspace. */
-export async function selectSubscriptionSecrets(
-  db: Connection,
-): Promise<Array<{ id: string; secret: Uint8Array }>> {
-  return await db
-    .select({ id: subscriptions.id, secret: subscriptions.secret })
-    .from(subscriptions)
-    .where(isNull(subscriptions.deletedAt));
-}
-
 /** The deleted subscriptions that still have jobs. */
 export async function selectDeletedSubscriptionIds(db: Connection): Promise<string[]> {
   const rows = await db

@@ -2,28 +2,31 @@ import {
   closeSync,
   constants,
   fchmodSync,
+  fchownSync,
   fsyncSync,
   mkdirSync,
   openSync,
   renameSync,
   rmSync,
+  type Stats,
   writeFileSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { hasCode } from "./error-code.ts";
 
 /**
- * Writes a new file for its owner alone (mode 0600). It is written under a temporary name and then renamed, so that it
+ * Writes a new file for its owner alone (mode 0600), or with the owner and mode of `like`. It is written under a temporary name and then renamed, so that it
  * exists completely or not at all, and is on disk when this returns: data that depends on it may be committed then.
  * @throws the operating system's error; nothing is left behind.
  */
-export function writeFileOnce(path: string, text: string): void {
+export function writeFileOnce(path: string, text: string, like?: Stats): void {
   const temporaryPath = `${path}.${crypto.randomUUID()}`;
   try {
     const file = openSync(temporaryPath, "wx", 0o600);
     try {
       // The umask applies to the mode above and can only remove bits; an unusual one must not lock the owner out.
-      fchmodSync(file, 0o600);
+      if (like) fchownSync(file, like.uid, like.gid);
+      fchmodSync(file, like ? like.mode & 0o777 : 0o600);
       writeFileSync(file, text);
       fsyncSync(file);
     } finally {
