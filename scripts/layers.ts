@@ -37,6 +37,7 @@ const layers = [
   "src/incoming-webhooks",
   "src/deliveries",
   "src/health",
+  "src/metrics",
   "src/accounts",
   "src/teams",
   "src/backup",

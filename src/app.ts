@@ -5,12 +5,11 @@ import type { Loss } from "./database/watched-files.ts";
 import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
 import { findDamage } from "./database/integrity.ts";
 import type { AddressGuard } from "./outbound/address-guard.ts";
-import type { Outgoing } from "./deliveries/attempt.ts";
 import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
-import { type Places, placesFor } from "./deliveries/places.ts";
+import { placesFor } from "./deliveries/places.ts";
 import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
-import { Worker } from "./deliveries/worker.ts";
+import { Worker, type WorkerParts } from "./deliveries/worker.ts";
 import { DescriptorReserve, descriptorShares } from "./system/descriptors.ts";
 import { allRoutes } from "./all-routes.ts";
 import { authentication } from "./http/authentication.ts";
@@ -22,6 +21,9 @@ import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./outbox/signal.ts";
 import { forgetServer, noteServer } from "./status/server-note.ts";
 import { Readiness } from "./health/readiness.ts";
+import { parseListenAddress } from "./input/listen-address.ts";
+import type { Metrics } from "./metrics/start.ts";
+import type { StateSources } from "./metrics/state.ts";
 import { startLazyParts } from "./system/lazy-parts.ts";
 import type { Log } from "./log/log.ts";
 import { whyTooShort } from "./scim/credential.ts";
@@ -111,14 +113,19 @@ export async function startApp({
   const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
   // Bun makes further requests wait while their timeouts run.
   const requestsAtOnce = Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16);
-  const deliveries = config.integrationsEnabled
-    ? prepareDeliveries(
-        { config, dataDir, database, log },
-        { tracing, vault, outgoing, places: placesFor(requestsAtOnce) },
-      )
-    : undefined;
+  let deliveries: ReturnType<typeof prepareDeliveries> | undefined;
+  const survey = new QueueSurvey(database.read, (id) => deliveries?.worker.isHeldBack(id) ?? true);
+  started.defer(() => survey.stop());
+  const metrics = await metricsOf(config, { database, dataDir, survey, log });
+  started.defer(() => metrics?.stop());
+  if (config.integrationsEnabled) {
+    deliveries = prepareDeliveries(
+      { config, dataDir, database, log },
+      { tracing, vault, outgoing, places: placesFor(requestsAtOnce), observeAttempt: metrics?.attempt },
+    );
+  }
   started.defer(() => deliveries?.stop());
-  const readiness = new Readiness({ database, dataDir, deliveries });
+  const readiness = new Readiness({ database, dataDir, survey, deliveries });
 
   let listening = "";
   let listener: Listener | undefined;
@@ -143,7 +150,8 @@ export async function startApp({
   // After everything that can fail for lack of a descriptor, so that the server never responds and then fails to
   // start.
   const proxies = config.trustedProxies.length > 0 ? new TrustedProxies(config.trustedProxies) : undefined;
-  const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack), { proxies, tracing });
+  const observed = { proxies, tracing, observe: metrics?.request };
+  const server = startServer(root, log, config, new DescriptorReserve(shares.keptBack), observed);
   listener = server;
   started.defer(() => server.stop());
   listening = `http://${urlHost(config.host)}:${server.port}`;
@@ -169,7 +177,9 @@ export async function startApp({
       readiness.drain();
       files.stopWatching();
       // Concurrently: a slow client must not let the worker start new deliveries.
+      survey.stop();
       await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
+      await metrics?.stop();
       forgetServer(dataDir);
       await tracing?.stop();
       lock[Symbol.dispose]();
@@ -197,6 +207,20 @@ async function tracingOf({ otlpEndpoint }: Config, log: Log): Promise<Tracing | 
   return startTracing(otlpEndpoint, { log, stopMaxMs: tracesWaitMs });
 }
 
+/** Starts the metrics if they have an address. Their library is loaded only then. */
+async function metricsOf(
+  { metricsAddress }: Config,
+  sources: StateSources & { database: Database; log: Log },
+): Promise<Metrics | undefined> {
+  const address = parseListenAddress(metricsAddress);
+  if (!address) return undefined;
+  const { startMetrics } = await import("./metrics/start.ts");
+  const metrics = await startMetrics(address, sources);
+  sources.database.observeCommits(metrics.commit);
+  sources.log.info({ url: metrics.url }, "metrics.started");
+  return metrics;
+}
+
 /** Checks the files periodically; writes also notice a loss. */
 function watchFiles({ files }: Database, lockPath: string) {
   const { promise: lost, resolve } = Promise.withResolvers<Loss>();
@@ -209,7 +233,7 @@ function watchFiles({ files }: Database, lockPath: string) {
 /** Prepares the delivery of the queue. Until `begin`, it only collects notifications of work. */
 function prepareDeliveries(
   { config, dataDir, database, log }: AppParts,
-  parts: { vault: Vault; outgoing: Outgoing; places: Places; tracing: Tracing | undefined },
+  parts: Pick<WorkerParts, "vault" | "outgoing" | "places" | "tracing" | "observeAttempt">,
 ) {
   const worker = new Worker({
     database,
@@ -222,7 +246,6 @@ function prepareDeliveries(
     },
   });
   const fanOutLoop = new FanOutLoop(database, log);
-  const survey = new QueueSurvey(database.read, (id) => worker.isHeldBack(id));
   const wakeAll = async () => {
     fanOutLoop.wake();
     await worker.wakeAll();
@@ -231,13 +254,11 @@ function prepareDeliveries(
   return {
     worker,
     fanOutLoop,
-    survey,
     backoffBaseMs: config.webhooksBackoffBase * 1000,
     // Deliveries that were in flight when the last server stopped are still queued, and are sent immediately.
     begin: wakeAll,
     async stop() {
       stopWatching();
-      survey.stop();
       await Promise.all([worker.stop(), fanOutLoop.stop()]);
     },
   };

@@ -1,4 +1,5 @@
 import { type AddressBlock, parseAddressBlocks } from "./input/address-block.ts";
+import { parseListenAddress } from "./input/listen-address.ts";
 import { parseKey } from "./input/secret-key.ts";
 import { parseWholeNumber } from "./input/whole-number.ts";
 
@@ -80,6 +81,13 @@ export const settings = {
   port: { name: "PARLEY_PORT", ...wholeNumber(0, 65_535), fallback: 8080 },
   /** Empty: built from the host and port. */
   baseUrl: { name: "PARLEY_BASE_URL", takes: "an http or https address", parse: parseBaseUrl, fallback: "" },
+  /** Empty: there are no metrics. */
+  metricsAddress: {
+    name: "PARLEY_METRICS_ADDRESS",
+    takes: "an address and a port, such as 127.0.0.1:9464",
+    parse: (text: string) => (parseListenAddress(text) ? text : undefined),
+    fallback: "",
+  },
   /** Empty: nobody is believed about a client's address. */
   trustedProxies: {
     name: "PARLEY_TRUSTED_PROXIES",

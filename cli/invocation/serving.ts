@@ -2,6 +2,8 @@ import { lookup } from "node:dns/promises";
 import { explainDataError } from "../../src/system/data-errors.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { WatchedFiles } from "../../src/database/watched-files.ts";
+import type { Config } from "../../src/config.ts";
+import { parseListenAddress } from "../../src/input/listen-address.ts";
 import { DomainError } from "../../src/errors.ts";
 import { exitAtOnce, forbidCoreDumps } from "../../src/system/libc.ts";
 import type { Log } from "../../src/log/log.ts";
@@ -100,7 +102,7 @@ function endOnFault(log: Log, files: WatchedFiles): void {
 /** The DomainError for an error in listening on the address; undefined for any other error. */
 async function explainListenError(
   error: unknown,
-  { host, port }: { host: string; port: number },
+  { host, port, metricsAddress }: Pick<Config, "host" | "port" | "metricsAddress">,
 ): Promise<DomainError | undefined> {
   if (!(error instanceof Error && "code" in error && "syscall" in error)) return undefined;
   if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") return undefined;
@@ -109,6 +111,11 @@ async function explainListenError(
     case "EADDRINUSE":
       // Bun reports this for a name without an address as well.
       if (!(await hasAddress(host))) return noAddressOfOurs(host);
+      // The metrics listen first.
+      if (parseListenAddress(metricsAddress)?.port === port) {
+        const reason = `PARLEY_METRICS_ADDRESS=${metricsAddress} has port ${port} of the server itself.`;
+        return new DomainError("conflict", `${reason} Give the metrics another, such as 127.0.0.1:9464.`);
+      }
       return new DomainError("conflict", `Port ${port} of ${host} is taken. ${advice}`);
     case "EACCES":
       return new DomainError("forbidden", `No permission to bind port ${port}. ${advice}`);

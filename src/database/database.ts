@@ -23,6 +23,12 @@ export type Connection = BunSQLiteDatabase<typeof schema> & {
  */
 export type Transaction = Connection & { commit: Commit };
 
+/** Called with each commit of this process: the changes that shared it, and its duration in milliseconds. */
+export type CommitObserver = {
+  committed: (writes: number, durationMs: number) => void;
+  failed: () => void;
+};
+
 /** An open workspace database. */
 export type Database = {
   /** For queries. Never sees uncommitted rows. */
@@ -50,6 +56,8 @@ export type Database = {
    * disk.
    */
   failure(): string | undefined;
+  /** Lets the observer know of each commit from now on. There can be one. */
+  observeCommits(observer: CommitObserver): void;
   /**
    * Makes a tiny write that changes no data, and resolves once it is on disk.
    * @throws what `write` throws.

@@ -120,6 +120,7 @@ export function openDatabase(
     files,
     logBytesFound,
     write: (change, work) => (isLost ? Promise.reject(dataLost) : queue.write(change, work)),
+    observeCommits: (observer) => (queue.observer = observer),
     probeWrite: () => (isLost ? Promise.reject(dataLost) : probeWrite()),
     onWork: (listener) => void listeners.push(listener),
     dataVersion: () => version.get()?.data_version ?? 0,

@@ -1,7 +1,7 @@
 import type { Database as SqliteFile } from "bun:sqlite";
 import type { TracedCommit, TracedWork } from "../tracing/work.ts";
 import { Commit } from "./commit.ts";
-import type { Transaction } from "./database.ts";
+import type { CommitObserver, Transaction } from "./database.ts";
 import { explainWriteError, isBusy } from "./write-errors.ts";
 
 type Call = {
@@ -25,6 +25,7 @@ const lockRetryMs = 2;
  * and those of one turn of the event loop share a transaction: while the disk is busy, the next batch gathers.
  */
 export class WriteQueue {
+  observer: CommitObserver | undefined;
   readonly #file: SqliteFile;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #tx: Transaction;
@@ -134,6 +135,7 @@ export class WriteQueue {
 
   async #commitTogether(batch: Call[]): Promise<void> {
     let outcomes: Outcome[];
+    const startedAt = this.observer ? performance.now() : 0;
     try {
       await this.#begin();
       outcomes = (await this.#runTogether(batch)) ?? (await this.#runSeparately(batch));
@@ -141,6 +143,7 @@ export class WriteQueue {
       this.#beforeCommit();
       this.#statements.commit.run();
     } catch (error) {
+      this.observer?.failed();
       const reason = this.#reportFailure(error);
       for (const { reject, traced } of batch) {
         traced?.undone(reason);
@@ -149,6 +152,7 @@ export class WriteQueue {
       if (this.#file.inTransaction) this.#statements.rollBack.run();
       return;
     }
+    this.observer?.committed(batch.length, performance.now() - startedAt);
     this.#unannounced = this.#tx.commit;
     this.#afterCommit();
     const shared = { number: ++this.#commits, calls: batch.length };

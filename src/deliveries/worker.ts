@@ -12,7 +12,7 @@ import {
   selectSubscriptionIdsWithWork,
 } from "../subscriptions/store.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
-import { attempt, type Outgoing } from "./attempt.ts";
+import { attempt, type Outcome, type Outgoing } from "./attempt.ts";
 import { Lanes } from "./lanes.ts";
 import type { Places } from "./places.ts";
 import { prepare } from "./prepare.ts";
@@ -27,6 +27,21 @@ const faultPauseMs = 1_000;
 /** How long a stop waits for requests in flight, in milliseconds; the rest are sent again after the next start. */
 const stopWaitMs = 10_000;
 
+/** Called with how each attempt ended and how long it took, in milliseconds. */
+export type AttemptObserver = (outcome: Outcome["kind"], durationMs: number) => void;
+
+/** What a worker is made of. */
+export type WorkerParts = {
+  database: Database;
+  vault: Vault;
+  outgoing: Outgoing;
+  rules: RetryRules;
+  places: Places;
+  log: Log;
+  tracing?: Tracing | undefined;
+  observeAttempt?: AttemptObserver | undefined;
+};
+
 /**
  * Delivers the queued jobs. It claims them in memory only, which is enough because one server at a time uses a data
  * folder. A job leaves its table in the transaction that logs its attempt, so a crash can only repeat a request. The
@@ -39,6 +54,7 @@ export class Worker {
   readonly #rules: RetryRules;
   readonly #log: Log;
   readonly #tracing: Tracing | undefined;
+  readonly #observeAttempt: AttemptObserver | undefined;
   readonly #clock: QueueClock;
   readonly #lanes: Lanes;
   /** Subscriptions whose secret cannot be decrypted: they stay active, and their jobs wait. */
@@ -47,21 +63,14 @@ export class Worker {
   /** When the latest attempt began, by `performance.now()`; at first when the worker was made. */
   #attemptedAt = performance.now();
 
-  constructor(parts: {
-    database: Database;
-    vault: Vault;
-    outgoing: Outgoing;
-    rules: RetryRules;
-    places: Places;
-    log: Log;
-    tracing?: Tracing | undefined;
-  }) {
+  constructor(parts: WorkerParts) {
     this.#database = parts.database;
     this.#vault = parts.vault;
     this.#outgoing = parts.outgoing;
     this.#rules = parts.rules;
     this.#log = parts.log;
     this.#tracing = parts.tracing;
+    this.#observeAttempt = parts.observeAttempt;
     const nextJobs = async (subscriptionId: string, limit: number) =>
       this.#unreadable.has(subscriptionId) || selectDestination(this.#database.read, subscriptionId) === null
         ? []
@@ -155,6 +164,7 @@ export class Worker {
     const request = prepare(message, secrets, Date.now(), traced?.traceparent);
     const outcome = await attempt(this.#outgoing, destination.url, request);
     const { kind, durationMs } = outcome;
+    this.#observeAttempt?.(kind, durationMs);
     if (kind === "own_fault") {
       const { error: reason } = outcome;
       this.#log.warn({ webhook: destination.id, event: job.eventId, reason }, "delivery.put_off");

@@ -34,11 +34,11 @@ export type Report = {
 export type ReadinessParts = {
   database: Pick<Database, "failure" | "probeWrite">;
   dataDir: string;
+  survey: Pick<QueueSurvey, "figures">;
   deliveries:
     | {
         worker: Pick<Worker, "stalledMs" | "sinceAttemptMs">;
         fanOutLoop: Pick<FanOutLoop, "stalledMs">;
-        survey: Pick<QueueSurvey, "figures">;
         /** `WEBHOOKS_BACKOFF_BASE` in milliseconds. */
         backoffBaseMs: number;
       }
@@ -100,10 +100,10 @@ export class Readiness {
   // A job may be due for long while nothing is wrong: its receiver is slow, or was enabled again after a week. So the
   // check fails only if nothing at all is attempted meanwhile.
   async #checkOldestDueJob(): Promise<Check> {
-    const { deliveries } = this.#parts;
+    const { deliveries, survey } = this.#parts;
     if (!deliveries) return { status: "off" };
     try {
-      const { oldestDueMs } = await deliveries.survey.figures();
+      const { oldestDueMs } = await survey.figures();
       const age_seconds = Math.round(oldestDueMs / 1_000);
       const limitMs = Math.max(overdueMaxMs, pausesInBases * deliveries.backoffBaseMs);
       const waitedMs = Math.min(oldestDueMs, deliveries.worker.sinceAttemptMs());

@@ -29,6 +29,21 @@ export type Application = {
   ) => Response | undefined;
 };
 
+/** Called with each response: the route's pattern, undefined without a route, and its duration in milliseconds. */
+export type RequestObserver = (
+  method: string,
+  route: string | undefined,
+  status: number,
+  durationMs: number,
+) => void;
+
+/** What a server may do besides. */
+type ServerOptions = {
+  proxies?: TrustedProxies | undefined;
+  tracing?: Tracing | undefined;
+  observe?: RequestObserver | undefined;
+};
+
 /** Bun closes idle connections and slow senders after about this time. */
 const idleTimeoutSeconds = 10;
 
@@ -47,6 +62,7 @@ type Endpoint = {
  * Serves the application until the returned listener is stopped. Every response carries `X-Request-Id` and writes one
  * log line. A path without a route is 404; a route without the method is 405 with `Allow`. The listener keeps `reserve`
  * free of connections. With `proxies`, a client's address is the one that these tell of.
+ * `observe` is called after each response.
  * @throws the operating system's error when the address is in use or is not one of this machine.
  */
 export function startServer(
@@ -54,7 +70,7 @@ export function startServer(
   log: Log,
   address: { host: string; port: number },
   reserve: DescriptorReserve,
-  { proxies, tracing }: { proxies?: TrustedProxies | undefined; tracing?: Tracing | undefined } = {},
+  { proxies, tracing, observe }: ServerOptions = {},
 ): Listener {
   const findRoute = routeTable(endpointsOf(application));
   const pathOf = makePathOf();
@@ -86,11 +102,13 @@ export function startServer(
     // Bun adds it to every response except those to HEAD, which must carry the headers of GET.
     if (request.method === "HEAD") response.headers.set("date", new Date().toUTCString());
     work?.endRequest(response.status);
+    const durationMs = performance.now() - startedAt;
+    observe?.(request.method, found?.route.path, response.status, durationMs);
     const caller = callerOf(request);
     const line: RequestLine = {
       request_id: id,
       status: response.status,
-      duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
+      duration_ms: Math.round(durationMs * 100) / 100,
       address,
       token_id: caller?.token_id,
       user_id: caller?.user_id,

@@ -117,6 +117,7 @@ describe("readiness", () => {
     const readiness = new Readiness({
       database: { failure: () => database.failure(), probeWrite },
       dataDir: folder.path,
+      survey: new QueueSurvey(database.read, () => false),
       deliveries: undefined,
     });
     const reports = await Promise.all(Array.from({ length: 500 }, () => readiness.report()));
@@ -145,11 +146,11 @@ describe("readiness", () => {
       const deliveries: ReadinessParts["deliveries"] = {
         worker: { stalledMs: () => 0, sinceAttemptMs: () => sinceAttemptMs },
         fanOutLoop: { stalledMs: () => 0 },
-        survey: new QueueSurvey(database.read, (id) => id === heldBack),
         backoffBaseMs: 10_000,
       };
-      return (await new Readiness({ database, dataDir: folder.path, deliveries }).report()).checks
-        .oldest_due_job;
+      const survey = new QueueSurvey(database.read, (id) => id === heldBack);
+      const readiness = new Readiness({ database, dataDir: folder.path, survey, deliveries });
+      return (await readiness.report()).checks.oldest_due_job;
     };
     expect(await check(600_000)).toEqual({
       status: "failing",
@@ -169,10 +170,10 @@ describe("readiness", () => {
     const report = await new Readiness({
       database,
       dataDir: folder.path,
+      survey: new QueueSurvey(database.read, () => false),
       deliveries: {
         worker: { stalledMs: () => 45_000, sinceAttemptMs: () => 0 },
         fanOutLoop: { stalledMs: () => 0 },
-        survey: new QueueSurvey(database.read, () => false),
         backoffBaseMs: 10_000,
       },
     }).report();
