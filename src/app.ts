@@ -19,7 +19,7 @@ import { startServer } from "./http/server.ts";
 import { TrustedProxies } from "./http/trusted-proxies.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { watchForWork } from "./outbox/signal.ts";
-import { forgetServer, noteServer } from "./status/server-note.ts";
+import { forgetServer, noteServer } from "./database/server-note.ts";
 import { Readiness } from "./health/readiness.ts";
 import { parseListenAddress } from "./input/listen-address.ts";
 import type { Metrics } from "./metrics/start.ts";

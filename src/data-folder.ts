@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { finishCopy, keepCopy } from "./backup/kept-copy.ts";
 import { finishPendingRestore, hasPendingRestore } from "./backup/pending-restore.ts";
 import { channelResource } from "./channels/channels.ts";
 import type { Channel } from "./channels/schemas.ts";
@@ -9,6 +10,7 @@ import { requireOwnLog } from "./database/wal-number.ts";
 import type { Database } from "./database/database.ts";
 import { openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
+import { findServer } from "./database/server-note.ts";
 import { DomainError } from "./errors.ts";
 import { signalWork } from "./outbox/signal.ts";
 import { makeFolder, touchFile } from "./system/on-disk.ts";
@@ -16,6 +18,15 @@ import { createKeyFile, keyFile } from "./secrets/key-file.ts";
 import { createTeam, listTeams, type Team } from "./teams/teams.ts";
 import { requireNoLink } from "./system/trusted-files.ts";
 import { type Person, personResource } from "./users/users.ts";
+import { version } from "./version.ts";
+
+type OpenOptions = {
+  webhooksVisibility?: WebhooksVisibility;
+  /** Told how many bytes of the copy that is kept before an upgrade are written, of how many. */
+  onCopy?: (done: number, total: number) => void;
+  /** Told which migration begins. */
+  onMigration?: (name: string, number: number, of: number) => void;
+};
 
 /** How long a process waits for another one that is changing the tables, in milliseconds. */
 const migrationWaitMs = 5_000;
@@ -38,14 +49,19 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
 }
 
 /**
- * Opens the workspace in the data folder and applies missing migrations. `webhooksVisibility` decides which events
- * subscriptions receive; the default is `workspace`.
+ * Opens the workspace in the data folder and applies missing migrations, after keeping a copy of the database from
+ * before. `webhooksVisibility` decides which events subscriptions receive; the default is `workspace`. `onUpgrade` is
+ * told how far the copy and the migrations are.
  * @throws DomainError `not_found` when the folder contains no workspace; `forbidden` when this login may not use it;
  *   `invalid` when its file is not a database; `data_damaged` when the file is gone, or the WAL belongs to another
  *   one; `data_too_new` when a newer binary has used it; `conflict` when an older server is running, whose tables
  *   would change.
  */
-export function openWorkspace(dataDir: string, webhooksVisibility?: WebhooksVisibility): Database {
+export function openWorkspace(
+  dataDir: string,
+  webhooksVisibility?: WebhooksVisibility,
+  onUpgrade: Pick<OpenOptions, "onCopy" | "onMigration"> = {},
+): Database {
   finishRestore(dataDir);
   requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) {
@@ -54,7 +70,7 @@ export function openWorkspace(dataDir: string, webhooksVisibility?: WebhooksVisi
       `There is no workspace in ${dataDir}. Create one with: parley init --team NAME --owner NAME`,
     );
   }
-  return open(dataDir, webhooksVisibility);
+  return open(dataDir, { ...(webhooksVisibility && { webhooksVisibility }), ...onUpgrade });
 }
 
 /**
@@ -133,15 +149,58 @@ export function requireDatabase(dataDir: string): void {
   );
 }
 
-function open(dataDir: string, webhooksVisibility?: WebhooksVisibility): Database {
+function open(dataDir: string, options: OpenOptions = {}): Database {
+  const path = databaseFile(dataDir);
   try {
-    requireOwnLog(databaseFile(dataDir));
-    return openDatabase(databaseFile(dataDir), {
-      holdToMigrate: () => holdServerLock(dataDir, migrationWaitMs),
-      ...(webhooksVisibility && { webhooksVisibility }),
-    });
+    requireOwnLog(path);
+    try {
+      return openDatabase(path, {
+        ...options,
+        holdToMigrate: (missing) => {
+          throw new MigrationsMissing(missing);
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof MigrationsMissing)) throw error;
+      // By now the database is closed again: a copy of its files must not be made while this process has it open.
+      return upgrade(dataDir, error.missing, options);
+    }
   } catch (error) {
     throw explainDataError(error, dataDir);
+  }
+}
+
+/** Ends the opening of a database whose tables have to change first. */
+class MigrationsMissing extends Error {
+  readonly missing: string[];
+
+  constructor(missing: string[]) {
+    super("Migrations are missing.");
+    this.missing = missing;
+  }
+}
+
+/** Migrates the database after keeping a copy of it, while no server can use it, and opens it. */
+function upgrade(dataDir: string, missing: string[], options: OpenOptions): Database {
+  using _lock = holdToUpgrade(dataDir);
+  const path = databaseFile(dataDir);
+  keepCopy(dataDir, missing, options.onCopy);
+  const database = openDatabase(path, { ...options, holdToMigrate: () => new DisposableStack() });
+  finishCopy(dataDir);
+  return database;
+}
+
+function holdToUpgrade(dataDir: string): Disposable {
+  try {
+    return holdServerLock(dataDir, migrationWaitMs);
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === "conflict")) throw error;
+    const { note } = findServer(dataDir);
+    const server = note ? `parley ${note.version}` : "An older parley";
+    throw new DomainError(
+      "conflict",
+      `${server} is serving ${dataDir}, and this is parley ${version}, which has to change the tables. Stop it first.`,
+    );
   }
 }
 

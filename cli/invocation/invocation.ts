@@ -8,6 +8,7 @@ import { openWorkspace } from "../../src/data-folder.ts";
 import { cliActor } from "./actor.ts";
 import { CommandTrace } from "./command-trace.ts";
 import { Output } from "../terminal/output.ts";
+import { byteSize } from "../terminal/quantity.ts";
 import { Prompts } from "../terminal/prompts.ts";
 
 type GlobalOptions = {
@@ -92,13 +93,29 @@ export class Invocation {
   }
 
   /**
+   * Opens the workspace; on a terminal an upgrade of its data shows how far it is.
+   * @throws what the function of this name in `data-folder.ts` throws.
+   */
+  openWorkspace(webhooksVisibility: Config["webhooksVisibility"]): Database {
+    using progress = this.output.progress();
+    return openWorkspace(this.dataDir, webhooksVisibility, {
+      onCopy: (done, total) =>
+        progress.showPart("Copying the data before the upgrade", done, total, byteSize),
+      onMigration: (name, number, of) => {
+        progress.clear();
+        progress.show(`Upgrading the data: ${number} of ${of} (${name})`);
+      },
+    });
+  }
+
+  /**
    * Runs `work` with the workspace open, then closes it.
    * @throws what `visibility`, `openWorkspace` and `work` throw.
    */
   async inWorkspace<T>(work: (database: Database, trace: CommandTrace) => Promise<T>): Promise<T> {
     const { otlpEndpoint } = readSetting("otlpEndpoint", this.dataDir, this.environment);
     const trace = new CommandTrace(otlpEndpoint, this.commandName);
-    const database = openWorkspace(this.dataDir, this.visibility.webhooksVisibility);
+    const database = this.openWorkspace(this.visibility.webhooksVisibility);
     // A server on the same data folder then delivers immediately.
     database.onWork(() => this.#tellServer());
     try {

@@ -7,7 +7,6 @@ import { parseListenAddress } from "../../src/input/listen-address.ts";
 import { DomainError } from "../../src/errors.ts";
 import { exitAtOnce, forbidCoreDumps } from "../../src/system/libc.ts";
 import type { Log } from "../../src/log/log.ts";
-import { openWorkspace } from "../../src/data-folder.ts";
 import { unknownSettings, whyUnknown } from "../../src/unknown-settings.ts";
 import { exitStatusOf } from "../terminal/exit-status.ts";
 import type { Invocation, SettingFlags } from "./invocation.ts";
@@ -36,7 +35,7 @@ export async function serveUntilStopped(
     import("../../src/log/log.ts"),
   ]);
   const { dataDir } = invocation;
-  const database = openWorkspace(dataDir, config.webhooksVisibility);
+  const database = invocation.openWorkspace(config.webhooksVisibility);
   try {
     const stopped = stopSignal();
     const log = createLog(config.logLevel);

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { migrations } from "../database/migrations.ts";
-import { holdServerLock } from "../database/server-lock.ts";
+import { holdServerLock, serverLockWaitMs } from "../database/server-lock.ts";
 import { DomainError } from "../errors.ts";
 import { freeBytes } from "../system/disk-space.ts";
 import { flush, makeFolder } from "../system/on-disk.ts";
@@ -96,7 +96,7 @@ export async function restoreBackup(
   const isNewFolder = !existsSync(dataDir);
   makeFolder(dataDir);
   const hadLockFile = existsSync(join(dataDir, "server.lock"));
-  const lock = holdServerLock(dataDir);
+  const lock = holdServerLock(dataDir, serverLockWaitMs);
   const id = crypto.randomUUID();
   const staged = join(dataDir, `${stagedPrefix}${id}`);
   let isDone = false;

@@ -5,15 +5,16 @@ import { type Migration, migrations as shipped } from "./migrations.ts";
 /**
  * Applies the migrations that the database lacks, each in its own transaction, in order of name. Two processes that
  * start at once apply each migration once, because the check runs under the write lock. Tables in use are changed only
- * while `hold` keeps servers away: an older server would not know the new tables. Returns the names of the migrations
- * applied.
+ * while `hold`, which is told the missing migrations, keeps servers away: an older server would not know the new tables.
+ * `onMigration` is told which one of them begins. Returns the names of the migrations applied.
  * @throws DomainError `data_too_new` when the database has a migration that this binary does not know; whatever `hold`
  *   throws.
  */
 export function migrate(
   file: SqliteFile,
   migrations: readonly Migration[] = shipped,
-  hold?: () => Disposable,
+  hold?: (missing: string[]) => Disposable,
+  onMigration?: (name: string, number: number, of: number) => void,
 ): string[] {
   file.run(
     "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at integer NOT NULL) STRICT",
@@ -23,10 +24,11 @@ export function migrate(
 
   const missing = migrations.filter(({ name }) => !isApplied.get(name));
   const isInUse = missing.length > 0 && missing.length < migrations.length;
-  using _lock = isInUse ? hold?.() : undefined;
+  using _lock = isInUse ? hold?.(missing.map(({ name }) => name)) : undefined;
   const applied: string[] = [];
-  for (const migration of missing) {
+  for (const [index, migration] of missing.entries()) {
     const { name } = migration;
+    if (isInUse) onMigration?.(name, index + 1, missing.length);
     file
       .transaction(() => {
         if (isApplied.get(name)) return;

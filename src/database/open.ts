@@ -21,7 +21,8 @@ const oldestSafeSqlite = "3.51.3";
 
 /**
  * Opens the database file, creating it if it is missing, and applies missing migrations. `lockWaitMs` is how long a
- * write waits for a write of another process; `holdToMigrate` keeps servers away while tables change.
+ * write waits for a write of another process; `holdToMigrate` keeps servers away while tables change, and `onMigration`
+ * is told of each step.
  * @throws DomainError `data_too_new` when a newer binary has used it; whatever `holdToMigrate` throws.
  */
 export function openDatabase(
@@ -29,10 +30,12 @@ export function openDatabase(
   {
     lockWaitMs = 5_000,
     holdToMigrate,
+    onMigration,
     webhooksVisibility = "workspace",
   }: {
     lockWaitMs?: number;
-    holdToMigrate?: () => Disposable;
+    holdToMigrate?: (missing: string[]) => Disposable;
+    onMigration?: (name: string, number: number, of: number) => void;
     webhooksVisibility?: WebhooksVisibility;
   } = {},
 ): Database {
@@ -47,7 +50,7 @@ export function openDatabase(
     writer.run("PRAGMA synchronous = FULL");
     writer.run("PRAGMA temp_store = MEMORY");
     writer.run(`PRAGMA journal_size_limit = ${logBytesMax}`);
-    migrate(writer, undefined, holdToMigrate);
+    migrate(writer, undefined, holdToMigrate, onMigration);
     // Overwrite deleted content, including that of freed pages. A copy that SQLite left when it moved a row to another
     // page may remain, and the WAL keeps old content until it is restarted. Set after the migrations, which would
     // otherwise write every page of the tables that they replace; the old content stays in free pages until they are

@@ -1,6 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { createHash } from "node:crypto";
-import { closeSync, fdatasyncSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fdatasyncSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { DomainError } from "../errors.ts";
 import { freeBytes } from "../system/disk-space.ts";
 import { type CommittedPages, readCommittedPages, readLogHeader } from "./snapshot-log.ts";
@@ -30,6 +30,9 @@ export type Copied = {
   sha256: string;
 };
 
+/** An open file, readable and writable, and where in it the copy begins. */
+type Target = { descriptor: number; offset: number };
+
 /** How a copy is made. */
 export type Copying = {
   /** Told how many bytes are copied, of how many. */
@@ -57,10 +60,34 @@ export type Copying = {
  */
 export async function copyDatabase<Described>(
   path: string,
-  target: { descriptor: number; offset: number },
+  target: Target,
   describe: (file: SqliteFile) => Described,
   copying: Copying = {},
 ): Promise<Copied & { described: Described }> {
+  const steps = copySteps(path, target, describe, copying);
+  while (true) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    await Bun.sleep(value);
+  }
+}
+
+/** Copies the database in the same way, without resting. */
+export function copyDatabaseAtOnce(path: string, target: Target, copying: Copying = {}): Copied {
+  const steps = copySteps(path, target, () => undefined, copying);
+  while (true) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Yields after each chunk for how many milliseconds to rest. */
+function* copySteps<Described>(
+  path: string,
+  target: Target,
+  describe: (file: SqliteFile) => Described,
+  copying: Copying,
+): Generator<number, Copied & { described: Described }> {
   requireOwnLog(path);
   // Closed after SQLite's own descriptors, because a close releases the locks of the process.
   using opened = new DisposableStack();
@@ -72,10 +99,12 @@ export async function copyDatabase<Described>(
   for (let tries = 0; tries < triesMax; tries++) {
     file.run("BEGIN");
     try {
+      // The transaction begins with the first read.
+      file.query("SELECT count(*) FROM sqlite_schema").get();
       const described = describe(file);
       const pages = opened.use(new Pages(path, file, pageBytes));
       if (!pages.copyFromLog(target)) continue;
-      const copied = await copyFromFile(pages, target, path, copying);
+      const copied = yield* copyFromFile(pages, target, path, copying);
       return { ...copied, described };
     } finally {
       file.run("COMMIT");
@@ -90,15 +119,16 @@ class Pages implements Disposable {
   readonly descriptor: number;
   readonly count: number;
   readonly bytes: number;
-  readonly #log: number;
+  readonly #log: number | undefined;
   readonly #committed: CommittedPages | undefined;
 
   /** Call this in the read transaction. */
   constructor(path: string, file: SqliteFile, bytes: number) {
     this.bytes = bytes;
     this.descriptor = openSync(path, "r");
-    this.#log = openSync(`${path}-wal`, "r");
-    this.#committed = readCommittedPages(this.#log);
+    // A database in another journal mode has none.
+    this.#log = existsSync(`${path}-wal`) ? openSync(`${path}-wal`, "r") : undefined;
+    this.#committed = this.#log === undefined ? undefined : readCommittedPages(this.#log);
     const { page_count: count } = file.query<{ page_count: number }, []>("PRAGMA page_count").get() ?? {
       page_count: 0,
     };
@@ -109,14 +139,15 @@ class Pages implements Disposable {
    * Copies the pages in the log. Returns false if it began anew meanwhile: what was read may be of two states. That
    * happens only if the file held everything at the start; then nothing is written to it before the end.
    */
-  copyFromLog({ descriptor, offset }: { descriptor: number; offset: number }): boolean {
+  copyFromLog({ descriptor, offset }: Target): boolean {
+    if (this.#log === undefined || !this.#committed) return true;
     const page = Buffer.alloc(this.bytes);
-    for (const [number, at] of this.#committed?.offsets ?? []) {
+    for (const [number, at] of this.#committed.offsets) {
       if (number > this.count) continue;
       readSync(this.#log, page, 0, this.bytes, at);
       writeSync(descriptor, page, 0, this.bytes, offset + (number - 1) * this.bytes);
     }
-    return !this.#committed || readLogHeader(this.#log)?.equals(this.#committed.header) === true;
+    return readLogHeader(this.#log)?.equals(this.#committed.header) === true;
   }
 
   /** Whether the page, numbered from 1, was copied from the log. */
@@ -126,16 +157,16 @@ class Pages implements Disposable {
 
   [Symbol.dispose](): void {
     closeSync(this.descriptor);
-    closeSync(this.#log);
+    if (this.#log !== undefined) closeSync(this.#log);
   }
 }
 
-async function copyFromFile(
+function* copyFromFile(
   pages: Pages,
-  { descriptor, offset }: { descriptor: number; offset: number },
+  { descriptor, offset }: Target,
   path: string,
   { onProgress, signal, restFactor = 0 }: Copying,
-): Promise<Copied> {
+): Generator<number, Copied> {
   const total = pages.count * pages.bytes;
   const sha256 = createHash("sha256");
   const chunk = Buffer.alloc(chunkBytes);
@@ -160,7 +191,7 @@ async function copyFromFile(
       requireRoom(path, total);
     }
     onProgress?.(at + part.length, total);
-    await Bun.sleep((performance.now() - startedAt) * restFactor);
+    yield (performance.now() - startedAt) * restFactor;
   }
   return { bytes: total, sha256: sha256.digest("hex") };
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type Config, type Environment, readConfig } from "../config.ts";
 import { DomainError } from "../errors.ts";
 import type { Connection } from "../database/database.ts";
-import { findServer } from "../status/server-note.ts";
+import { findServer } from "../database/server-note.ts";
 import { explainDataError } from "../system/data-errors.ts";
 import { checkClock } from "./clock.ts";
 import { checkIntegrity, checkLogSize, checkMigrations, checkSqlite, openForChecks } from "./database.ts";

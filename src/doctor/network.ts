@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { Connection } from "../database/database.ts";
 import { hostNameOf } from "../outbound/address-guard.ts";
 import { Resolver } from "../outbound/resolver.ts";
-import type { ServerNote } from "../status/server-note.ts";
+import type { ServerNote } from "../database/server-note.ts";
 import { listAllSubscriptions } from "../subscriptions/subscriptions.ts";
 import { explainDataError } from "../system/data-errors.ts";
 import { errorCode, hasCode } from "../system/error-code.ts";

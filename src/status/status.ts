@@ -4,7 +4,7 @@ import type { Connection } from "../database/database.ts";
 import { selectEventTime } from "../outbox/event-store.ts";
 import { beforeFanOuts, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import { selectFirstWaiting, selectNextJobs } from "../outbox/job-store.ts";
-import { findServer, type ServerNote } from "./server-note.ts";
+import { findServer, type ServerNote } from "../database/server-note.ts";
 import type { ListedSubscription } from "../subscriptions/schemas.ts";
 import { listAllSubscriptions } from "../subscriptions/subscriptions.ts";
 import { freeBytes } from "../system/disk-space.ts";

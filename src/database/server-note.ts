@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { isServed } from "../database/server-lock.ts";
+import { isServed } from "./server-lock.ts";
 import { writeFileOnce } from "../system/on-disk.ts";
 
 /** Names the server for commands; the lock of the folder, and not this file, says whether it runs. */
