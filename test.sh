@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")"
 
 # Debian packages, each with a command of the same name.
-packages="shellcheck curl openssl chromium wrk"
+packages="shellcheck curl openssl chromium wrk prometheus"
 
 missing=
 for package in $packages; do
@@ -18,8 +18,20 @@ if [ -n "$missing" ]; then
   if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
     echo "Installing the Debian packages that the checks need:$missing"
     apt-get -o DPkg::Lock::Timeout=300 update -qq
+    # Prometheus is wanted as a command: its package must start no service, now or at the next boot.
+    policy=/usr/sbin/policy-rc.d
+    if [ -e "$policy" ]; then
+      policy=
+    else
+      trap 'rm -f "$policy"' EXIT
+      printf '#!/bin/sh\nexit 101\n' >"$policy"
+      chmod 755 "$policy"
+    fi
     # shellcheck disable=SC2086 # one word for each package
     DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends $missing
+    case $missing in *prometheus*) update-rc.d prometheus disable >/dev/null 2>&1 || true ;; esac
+    # The shell that ends by becoming another program runs no trap.
+    [ -z "$policy" ] || rm -f "$policy"
   else
     echo "error: the checks need$missing. Install what is missing and run ./test.sh again." >&2
     exit 1

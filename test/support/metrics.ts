@@ -23,3 +23,8 @@ export async function scrape(url: string): Promise<{ text: string; values: Map<s
   });
   return { text, values: new Map(values) };
 }
+
+/** The names of the metrics of a scrape, without the endings of a histogram. */
+export function metricNames(text: string): string[] {
+  return [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = ""]) => name);
+}
