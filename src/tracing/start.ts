@@ -57,8 +57,12 @@ export function startTracing(
     idGenerator: ids,
   });
   const shutDown = async () => {
+    const { promise: waitedEnough, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, stopMaxMs);
     // A batch that the collector refuses rejects; the log has it.
-    await Promise.race([provider.shutdown().catch(() => {}), Bun.sleep(stopMaxMs)]);
+    await Promise.race([provider.shutdown().catch(() => {}), waitedEnough]);
+    // Otherwise a command would end only when the time is over.
+    clearTimeout(timer);
   };
   return new Tracing(provider.getTracer("parley", version), ids, shutDown);
 }
