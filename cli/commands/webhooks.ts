@@ -49,8 +49,10 @@ function addList(noun: Command, invocation: Invocation): void {
           title: "CREATOR",
           of: ({ created_by }) => creatorTitle(database.read, team.id, created_by),
           canShrink: true,
+          dropsBelow: 100,
         },
-        { title: "ID", of: ({ id }) => id },
+        // Commands take the name too.
+        { title: "ID", of: ({ id }) => id, dropsBelow: 120 },
       ],
       { none: "There is no subscription yet.", next: "parley webhooks create" },
     );

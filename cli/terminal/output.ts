@@ -6,7 +6,7 @@ import type { Finding } from "../../src/doctor/finding.ts";
 import { type Color, findingLines } from "./finding-view.ts";
 import { printable } from "./printable.ts";
 import { Progress } from "./progress.ts";
-import { type Column, pairs, table } from "./table.ts";
+import { type Column, pairs, table, wrapped } from "./table.ts";
 
 type OutputOptions = { isJson: boolean; isQuiet: boolean; hasColor: boolean; environment: Environment };
 
@@ -84,9 +84,11 @@ export class Output {
     this.#note(`Next: ${printable(command)}`);
   }
 
-  /** Prints a note for people on standard error. */
+  /** Prints a note for people on standard error, wrapped on a terminal. */
   note(text: string): void {
-    this.#note(printable(text));
+    const { isTTY, columns } = process.stderr;
+    const fitting = isTTY ? columns : Number.POSITIVE_INFINITY;
+    for (const line of wrapped(printable(text), fitting)) this.#note(line);
   }
 
   /** Prints one line of endless output. */

@@ -34,8 +34,8 @@ export function statusAdvice({ server, subscriptions }: WorkspaceStatus): string
   const [failing] = subscriptions.failing;
   const [disabled] = subscriptions.disabled;
   if (!server.running) return "parley serve";
-  if (failing) return `parley deliveries list --failed --webhook ${failing.id} --team ${failing.team}`;
-  return disabled && `parley webhooks enable ${disabled.id} --team ${disabled.team}`;
+  if (failing) return "parley deliveries list --failed";
+  return disabled && `parley webhooks enable ${disabled.id}`;
 }
 
 function serverLines({ server, version: own }: WorkspaceStatus): Array<readonly [string, string]> {

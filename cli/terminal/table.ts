@@ -6,6 +6,8 @@ export type Column<Row> = {
   of: (row: Row) => string;
   /** Whether the column may be cut, with an ellipsis, to fit the terminal. */
   canShrink?: true;
+  /** On a terminal narrower than this the column is left out, so that the others can be read. */
+  dropsBelow?: number;
 };
 
 const gap = "  ";
@@ -14,9 +16,10 @@ const narrowest = 6;
 /** Formats the rows as aligned lines under their titles, at most `width` columns wide if shrinking allows it. */
 export function table<Row>(
   rows: readonly Row[],
-  columns: ReadonlyArray<Column<Row>>,
+  allColumns: ReadonlyArray<Column<Row>>,
   options: { width: number; styleTitle: (title: string) => string },
 ): string {
+  const columns = allColumns.filter(({ dropsBelow = 0 }) => options.width >= dropsBelow);
   const cells = rows.map((row) => columns.map((column) => printable(column.of(row))));
   const widths = fittingWidths(columns, cells, options.width);
   const lineOf = (line: readonly string[]) =>

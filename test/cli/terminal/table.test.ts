@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { printable } from "../../../cli/terminal/printable.ts";
-import { pairs, table } from "../../../cli/terminal/table.ts";
+import { pairs, table, wrapped } from "../../../cli/terminal/table.ts";
 
 type Row = { name: string; topic: string };
 
@@ -56,4 +56,25 @@ test("the values of pairs are aligned", () => {
       ["id", "1"],
     ]),
   ).toBe("name  #general\nid    1");
+});
+
+test("a column that says when it may go is left out on a narrow terminal only", () => {
+  const withId = [...columns, { title: "ID", of: () => "1", dropsBelow: 100 }];
+  const titles = (width: number) =>
+    table([{ name: "a", topic: "b" }], withId, { width, styleTitle: (title) => title }).split("\n")[0];
+  expect(titles(99)).toBe("NAME  TOPIC");
+  expect(titles(100)).toBe("NAME  TOPIC  ID");
+  expect(titles(Number.POSITIVE_INFINITY)).toBe("NAME  TOPIC  ID");
+});
+
+test("values are wrapped between words, and inside a word that is wider than the terminal", () => {
+  const lines = pairs([["url", `see ${"x".repeat(30)} and 日本語日本語`]], 20).split("\n");
+  expect(lines).toEqual([
+    "url  see",
+    `     ${"x".repeat(15)}`,
+    `     ${"x".repeat(15)}`,
+    "     and",
+    "     日本語日本語",
+  ]);
+  expect(wrapped("as it is", Number.POSITIVE_INFINITY)).toEqual(["as it is"]);
 });
