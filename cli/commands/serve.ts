@@ -22,7 +22,10 @@ export function addServe(program: Command, invocation: Invocation): void {
         ...(port !== undefined && { port: String(port) }),
       };
       await serveUntilStopped(invocation, flags, ({ url }) => {
-        invocation.output.done({
+        const { output, options } = invocation;
+        // In a journal these lines would stand among the JSON of the log, which has the address as well.
+        if (!process.stdout.isTTY && !output.isJson && !options.quiet) return;
+        output.done({
           data: { url },
           said: [`Parley is listening at ${url}`, "Stop it with Ctrl-C."],
           brief: url,

@@ -30,7 +30,7 @@ export async function serveUntilStopped(
   forbidCoreDumps();
   const config = invocation.config(flags);
   // Only a server needs these, and loading them takes longer than a small command.
-  const [{ startApp }, { createLog }] = await Promise.all([
+  const [{ startApp }, { createLog, standardErrorForPeople }] = await Promise.all([
     import("../../src/app.ts"),
     import("../../src/log/log.ts"),
   ]);
@@ -38,7 +38,10 @@ export async function serveUntilStopped(
   const database = invocation.openWorkspace(config.webhooksVisibility);
   try {
     const stopped = stopSignal();
-    const log = createLog(config.logLevel);
+    const log = createLog(
+      config.logLevel,
+      process.stderr.isTTY ? standardErrorForPeople(invocation.output.hasColoredErrors) : undefined,
+    );
     warnOfUnknownSettings(invocation, log);
     endOnLoss(database.files, log);
     endOnFault(log, database.files);

@@ -126,6 +126,11 @@ export class Output {
     return this.#options.isJson;
   }
 
+  /** Whether standard error is a terminal that may show colours. */
+  get hasColoredErrors(): boolean {
+    return this.#isColored(process.stderr);
+  }
+
   #note(text: string): void {
     if (this.#options.isJson || this.#options.isQuiet) return;
     writeLine(process.stderr, this.#isColored(process.stderr) ? styled("dim", text) : text);

@@ -22,7 +22,7 @@ const exitWaitMs = 1_000;
 const lineEnd = 10;
 
 /**
- * Writes JSON lines to a file descriptor, batched once per turn of the event loop, in order: a write(2) per line would
+ * Writes the log's JSON lines, or what is made of them, to a file descriptor, batched once per turn of the event loop, in order: a write(2) per line would
  * cost more than everything else about it. Characters that a terminal interprets are escaped.
  *
  * Writers never wait for the reader. Output that the reader has not accepted is kept up to a limit; beyond it, lines
@@ -33,6 +33,7 @@ const lineEnd = 10;
  */
 export class LineBuffer {
   readonly #descriptor: number;
+  readonly #form: (lines: string) => string;
   /** The maximum size of one write; Infinity for a file, where a write never waits for a reader. */
   readonly #pieceLength: number;
   #buffered = "";
@@ -45,8 +46,12 @@ export class LineBuffer {
   #isLineOpen = false;
   #isFlushScheduled = false;
 
-  /** Cannot be disposed of: it lives as long as the process. */
-  constructor(descriptor: number) {
+  /**
+   * `form` makes of JSON lines what is written; it has to escape what a terminal interprets. Cannot be disposed of: it
+   * lives as long as the process.
+   */
+  constructor(descriptor: number, form: (lines: string) => string = printableJson) {
+    this.#form = form;
     this.#descriptor = isatty(descriptor) ? reopenNonBlocking(descriptor) : descriptor;
     this.#pieceLength = isFile(descriptor) ? Infinity : pieceLength;
     process.on("exit", () => this.#flush(exitWaitMs));
@@ -93,12 +98,12 @@ export class LineBuffer {
   /** Moves the next lines to `#unwritten`. Returns false when there are none. */
   #takeNext(): boolean {
     if (this.#buffered !== "") {
-      this.#unwritten = Buffer.from(printableJson(this.#buffered));
+      this.#unwritten = Buffer.from(this.#form(this.#buffered));
       this.#buffered = "";
       return true;
     }
     if (this.#dropped === 0) return false;
-    this.#unwritten = Buffer.from((this.#isLineOpen ? "\n" : "") + gapLine(this.#dropped));
+    this.#unwritten = Buffer.from((this.#isLineOpen ? "\n" : "") + this.#form(gapLine(this.#dropped)));
     this.#gapLines = this.#dropped;
     this.#dropped = 0;
     return true;

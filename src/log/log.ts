@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 import { errorCode } from "../system/error-code.ts";
+import { linesForPeople } from "./for-people.ts";
 import { LineBuffer } from "./line-buffer.ts";
 import { RepeatedFailures } from "./repeated-failures.ts";
 
@@ -19,14 +20,22 @@ const messageLengthMax = 1_000;
 const stackLengthMax = 4_000;
 const causesMax = 3;
 
-const standardError = new LineBuffer(2);
+let jsonLines: LineBuffer | undefined;
+
+/** Standard error as the log's destination on a terminal: lines for people instead of JSON. */
+export function standardErrorForPeople(hasColor: boolean): DestinationStream {
+  return new LineBuffer(2, (lines) => linesForPeople(lines, hasColor));
+}
 
 /**
- * Creates the log: one JSON line per operation on standard error, with everything known about it, from `level` up. It
+ * Creates the log: one JSON line per operation, on standard error unless `destination` is given, with everything known about it, from `level` up. It
  * never contains a secret, so callers log the route and not the path. Repeated lines at level error that have an `err`
  * are counted, and the number is logged instead.
  */
-export function createLog(level: string, destination: DestinationStream = standardError): Log {
+export function createLog(
+  level: string,
+  destination: DestinationStream = (jsonLines ??= new LineBuffer(2)),
+): Log {
   const log = pino(
     {
       level,
