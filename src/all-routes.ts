@@ -5,7 +5,7 @@ import { errorResponse as scimErrorResponse } from "./scim/responses.ts";
 import { directoryPath, type ScimAccess, scimRoutes } from "./scim/routes.ts";
 import { type ApiContext, apiRoutes } from "./api/api.ts";
 import { fastPaths } from "./http/fast-path.ts";
-import { documentationRoutes } from "./openapi/documentation.ts";
+import { documentationRoutes, frontPage } from "./openapi/documentation.ts";
 import type { Readiness } from "./health/readiness.ts";
 import { healthRoutes } from "./http/health.ts";
 import { elysiaErrorResponse } from "./http/error-responses.ts";
@@ -29,7 +29,7 @@ export function allRoutes(
     .use(healthRoutes(context.database, context.readiness));
   const served = config.integrationsEnabled ? [apiRoutes(context), ingestRoutes(context)] : [];
   for (const routes of served) root.use(routes);
-  if (config.integrationsEnabled) root.use(documentationRoutes(config.baseUrl || undefined));
+  if (config.integrationsEnabled) root.use(documentationRoutes(config.baseUrl || undefined)).use(frontPage());
   const ofDirectory = (path: string) => (directory ? directoryPath(path) : undefined);
   return {
     fetch: (request) => root.fetch(request),

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { channelResource } from "../../src/channels/channels.ts";
 import type { Channel } from "../../src/channels/schemas.ts";
-import { makeQuickstart } from "../../src/quickstart.ts";
+import { makeQuickstart, type Quickstart } from "../../src/quickstart.ts";
 import { getTeamNamed, type Team } from "../../src/teams/teams.ts";
 import type { User } from "../../src/users/schemas.ts";
 import { userResource } from "../../src/users/users.ts";
@@ -11,12 +11,20 @@ import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { outgoing } from "../invocation/outgoing.ts";
 import { serveUntilStopped } from "../invocation/serving.ts";
+import { relativeTime } from "../terminal/relative-time.ts";
 import { incomingUrl } from "./incoming-webhooks.ts";
 
 /** Everything that the printed examples use. */
-type Tools = { team: Team; channel: Channel; bot: User; token: string; webhook: string };
+type Tools = {
+  team: Team;
+  channel: Channel;
+  bot: User;
+  token: string | null;
+  webhook: string | null;
+  kept: Quickstart["kept"];
+};
 
-/** `parley quickstart`: from nothing to commands to paste. Run again, it prints new ones. */
+/** `parley quickstart`: from nothing to commands to paste. Run again, it keeps what it made. */
 export function addQuickstart(program: Command, invocation: Invocation): void {
   addCommand(program, "quickstart", {
     summary: "Set up a workspace to try, print commands to paste, and serve",
@@ -36,12 +44,13 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
         channel: channelResource(made.channel),
         bot: userResource(made.bot),
         token: made.token,
-        webhook: incomingUrl(baseUrl, made.webhookToken),
+        webhook: made.webhookToken === null ? null : incomingUrl(baseUrl, made.webhookToken),
+        kept: made.kept,
       };
       invocation.output.done({
         data: { url, ...tools },
         said: lines(tools, baseUrl, { isNew, dataDir: invocation.dataDir }),
-        brief: tools.token,
+        brief: tools.token ?? url,
       });
     });
   });
@@ -70,19 +79,55 @@ async function makeWorkspace({ dataDir, options, prompts, actor }: Invocation): 
 }
 
 function lines(
-  { team, channel, bot, token, webhook }: Tools,
+  tools: Tools,
   baseUrl: string,
   { isNew, dataDir }: { isNew: boolean; dataDir: string },
 ): string[] {
-  const messages = `${baseUrl}/api/v1/channels/${channel.id}/messages`;
+  const { team } = tools;
   return [
     ...(isNew
       ? [`Created the workspace of ${team.name} in ${dataDir}.`]
-      : [
-          `The workspace of ${team.name} already exists in ${dataDir}.`,
-          "Here are a fresh token and a fresh incoming webhook.",
-          "Those of an earlier quickstart were revoked.",
-        ]),
+      : [`The workspace of ${team.name} already exists in ${dataDir}.`, ...keptLines(tools)]),
+    ...tokenLines(tools, `${baseUrl}/api/v1/channels/${tools.channel.id}/messages`),
+    ...webhookLines(tools),
+    "",
+    "To see webhooks delivered to this machine, stop this and run",
+    "",
+    "  WEBHOOKS_BLOCK_PRIVATE_URLS=false parley serve",
+    "",
+    "and in a second terminal, which prints the next steps,",
+    "",
+    "  parley listen",
+    "",
+    `Parley is listening at ${baseUrl}`,
+    "Stop it with Ctrl-C.",
+  ];
+}
+
+/** Names what earlier runs made: a script may use it, and its secrets cannot be shown again. */
+function keptLines({ kept }: Tools): string[] {
+  const tokens = kept.tokens.map(
+    ({ id, created_at, last_used_at }) =>
+      `  token ${id}, made ${relativeTime(created_at)}, used ${relativeTime(last_used_at)}`,
+  );
+  const webhook = kept.webhook
+    ? [`  incoming webhook ${kept.webhook.id}, made ${relativeTime(kept.webhook.created_at)}`]
+    : [];
+  const all = [...tokens, ...webhook];
+  return all.length === 0
+    ? []
+    : ["What quickstart made before still works. It cannot be shown again:", "", ...all, ""];
+}
+
+function tokenLines({ bot, channel, token }: Tools, messages: string): string[] {
+  if (token === null) {
+    return [
+      "That is enough tokens. For a new one, revoke one and run quickstart again:",
+      "",
+      "  parley tokens revoke ID",
+    ];
+  }
+  return [
     `The bot ${bot.name} is in #${channel.name}. Its token has all scopes and is shown once.`,
     "",
     `Post a message in #${channel.name}:`,
@@ -95,20 +140,23 @@ function lines(
     "",
     `  curl -H "Authorization: Bearer ${token}" \\`,
     `    ${messages}`,
+  ];
+}
+
+function webhookLines({ bot, channel, webhook, kept }: Tools): string[] {
+  if (webhook !== null) {
+    return [
+      "",
+      "Post through the incoming webhook, which needs no token and returns no body:",
+      "",
+      `  curl -d '{"text":"Hello from a webhook"}' ${webhook}`,
+    ];
+  }
+  return [
     "",
-    "Post through the incoming webhook, which needs no token and returns no body:",
+    "If you lost the address of the incoming webhook, replace it:",
     "",
-    `  curl -d '{"text":"Hello from a webhook"}' ${webhook}`,
-    "",
-    "To see webhooks delivered to this machine, stop this and run",
-    "",
-    "  WEBHOOKS_BLOCK_PRIVATE_URLS=false parley serve",
-    "",
-    "and in a second terminal, which prints the next steps,",
-    "",
-    "  parley listen",
-    "",
-    `Parley is listening at ${baseUrl}`,
-    "Stop it with Ctrl-C.",
+    `  parley incoming-webhooks revoke ${kept.webhook?.id ?? "ID"} --yes`,
+    `  parley incoming-webhooks create --bot ${bot.name} --channel ${channel.name}`,
   ];
 }

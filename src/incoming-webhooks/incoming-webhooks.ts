@@ -100,14 +100,9 @@ export async function revokeIncomingWebhook(
   return webhookResource(webhook, bot, channel);
 }
 
-/** Revokes all webhooks of the bot for good, or with `channelId` only the one for that channel. */
-export async function revokeWebhooksOfBot(
-  tx: Transaction,
-  botId: string,
-  actor: string,
-  channelId?: string,
-): Promise<void> {
-  for (const row of await revokeWebhookRowsOfBot(tx, botId, Date.now(), channelId)) {
+/** Revokes all webhooks of the bot for good. */
+export async function revokeWebhooksOfBot(tx: Transaction, botId: string, actor: string): Promise<void> {
+  for (const row of await revokeWebhookRowsOfBot(tx, botId, Date.now())) {
     await recordWebhook(tx, row, "incoming_webhook.revoked", actor);
   }
 }

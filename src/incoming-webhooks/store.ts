@@ -104,17 +104,10 @@ export async function revokeWebhookRowsOfBot(
   tx: Transaction,
   botId: string,
   at: number,
-  channelId?: string,
 ): Promise<IncomingWebhookRow[]> {
   return await tx
     .update(incomingWebhooks)
     .set({ revokedAt: at })
-    .where(
-      and(
-        eq(incomingWebhooks.botId, botId),
-        isNull(incomingWebhooks.revokedAt),
-        channelId === undefined ? undefined : eq(incomingWebhooks.channelId, channelId),
-      ),
-    )
+    .where(and(eq(incomingWebhooks.botId, botId), isNull(incomingWebhooks.revokedAt)))
     .returning();
 }

@@ -52,6 +52,14 @@ const page = `<!doctype html>
 </html>
 `;
 
+/** `/`, which leads people to the documentation page: relative, for a proxy that serves it under a path prefix. */
+export function frontPage() {
+  return new Elysia().get(
+    "/",
+    () => new Response(null, { status: 302, headers: { location: "api/v1/docs" } }),
+  );
+}
+
 /**
  * `/api/v1/openapi.json` and, for people, `/api/v1/docs`. Neither needs a token, nor is part of the API that they
  * describe. The server has all files of the page, so it works without the internet. `serverUrl` as in

@@ -81,17 +81,10 @@ export async function revokeTokenRowsOfUser(
   tx: Transaction,
   userId: string,
   at: number,
-  name?: string,
 ): Promise<TokenRow[]> {
   return await tx
     .update(tokens)
     .set({ revokedAt: at })
-    .where(
-      and(
-        eq(tokens.userId, userId),
-        isNull(tokens.revokedAt),
-        name === undefined ? undefined : eq(tokens.name, name),
-      ),
-    )
+    .where(and(eq(tokens.userId, userId), isNull(tokens.revokedAt)))
     .returning();
 }

@@ -111,15 +111,9 @@ export async function revokeToken(
   return { id: row.id };
 }
 
-/** Revokes all tokens of the user, or only those with the name; they stop working immediately. */
-export async function revokeTokensOfUser(
-  tx: Transaction,
-  userId: string,
-  actor: string,
-  name?: string,
-): Promise<void> {
-  for (const row of await revokeTokenRowsOfUser(tx, userId, Date.now(), name))
-    await recordRevoked(tx, row, actor);
+/** Revokes all tokens of the user; they stop working immediately. */
+export async function revokeTokensOfUser(tx: Transaction, userId: string, actor: string): Promise<void> {
+  for (const row of await revokeTokenRowsOfUser(tx, userId, Date.now())) await recordRevoked(tx, row, actor);
 }
 
 /**

@@ -28,7 +28,7 @@ describe("an address that does not exist", () => {
     },
   );
 
-  test.each(["/", "/api", "/api/v2/channels", "/index.html", "/healthz/x"])(
+  test.each(["/api", "/api/v2/channels", "/index.html", "/healthz/x"])(
     "answers 404 in JSON elsewhere: %p",
     async (path) => {
       expect((await ask(stage.server, "GET", path)).status).toBe(404);

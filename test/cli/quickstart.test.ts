@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { listIncomingWebhooks } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { authenticate, listTokens } from "../../src/tokens/tokens.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import { keys, onTerminal, runRefused, type Screen, startServing } from "../support/cli.ts";
@@ -52,31 +53,45 @@ test("quickstart on an empty folder asks two questions and prints commands that 
   expect(await screen.ended()).toBe(0);
 });
 
-test("quickstart run again says that the workspace exists and prints working commands with fresh secrets", async () => {
+test("quickstart run again names what it made before, which still works, and prints commands with a new token", async () => {
   using folder = temporaryFolder();
+  let teamId = "";
   {
     await using workspace = openWorkspace(folder.path);
-    await workspace.team("Acme");
+    teamId = (await workspace.team("Acme")).id;
   }
-  const secrets: string[] = [];
-  for (let time = 0; time < 2; time++) {
-    await using screen = onTerminal(folder.path, ["quickstart"], anyPort);
-    await screen.shows("Here are a fresh token");
+  const screens: string[] = [];
+  for (let time = 0; time < 4; time++) {
+    // Its log would stand among the lines whose width is looked at.
+    await using screen = onTerminal(folder.path, ["quickstart"], { ...anyPort, PARLEY_LOG_LEVEL: "silent" });
+    await screen.shows("The workspace of Acme already exists in");
     await screen.shows("Stop it with Ctrl-C.");
-    const [posted = "", read = "", viaWebhook] = await pasteCommands(screen);
-    const { data: message } = JSON.parse(posted) as { data: Message };
-    expect(message.body).toBe("Hello from curl");
-    expect((JSON.parse(read) as { data: Message[] }).data).toContainEqual(message);
-    expect(viaWebhook).toBe("");
-    secrets.push(...(screen.text.match(/ply_(?:bot|in)_\w+/g) ?? []));
+    screens.push(screen.text);
+    const prose = screen.text.split("\n").filter((line) => !/^ {2}curl|^ {4}|exists in/.test(line));
+    for (const line of prose) expect(Bun.stringWidth(line), line).toBeLessThanOrEqual(80);
+    const [posted, read, viaWebhook] = await pasteCommands(screen);
+    if (time < 3) {
+      const { data: message } = JSON.parse(posted ?? "") as { data: Message };
+      expect(message.body).toBe("Hello from curl");
+      expect((JSON.parse(read ?? "") as { data: Message[] }).data).toContainEqual(message);
+    } else expect(posted).toBeUndefined();
+    expect(viaWebhook).toBe(time === 0 ? "" : undefined);
     screen.type(keys.interrupt);
     expect(await screen.ended()).toBe(0);
   }
-  expect(new Set(secrets).size).toBe(4);
-  const [before = "", now = ""] = new Set(secrets.filter((secret) => secret.startsWith("ply_bot_")));
+
+  const [first = "", second = "", , fourth = ""] = screens;
+  expect(first).not.toContain("What quickstart made before");
   await using workspace = openWorkspace(folder.path);
-  expect(authenticate(workspace.database, before)).toBeUndefined();
-  expect(authenticate(workspace.database, now)).toBeDefined();
+  const secrets = screens.flatMap((text) => [...new Set(text.match(/ply_bot_\w+/g) ?? [])]);
+  expect(secrets).toHaveLength(3);
+  for (const secret of secrets) expect(authenticate(workspace.database, secret)).toBeDefined();
+  const [webhook] = await listIncomingWebhooks(workspace.database.read, teamId);
+  expect(second).toContain(`incoming webhook ${webhook?.id}, made `);
+  for (const { id } of await listTokens(workspace.database.read, teamId)) {
+    expect(fourth).toContain(`token ${id}, made `);
+  }
+  expect(fourth).toContain("parley tokens revoke ID");
 });
 
 test("quickstart without a terminal asks nothing and prints one JSON document before it serves", async () => {

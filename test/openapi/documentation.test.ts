@@ -38,6 +38,14 @@ describe("the served document", () => {
 });
 
 describe("the documentation page", () => {
+  test("is where the server's own address leads to", async () => {
+    const front = await fetch(server.url, { redirect: "manual" });
+    expect([front.status, front.headers.get("location")]).toEqual([302, "api/v1/docs"]);
+    expect((await fetch(server.url)).url).toBe(server.url + page);
+    const post = await fetch(server.url, { method: "POST", redirect: "manual" });
+    expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
   test("is HTML that loads from and connects to this server alone, and cannot be framed", async () => {
     const response = await fetch(server.url + page);
     expect(response.status).toBe(200);

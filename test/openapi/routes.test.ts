@@ -20,6 +20,7 @@ const beside = [
   "GET /api/v1/docs/swagger-ui.css",
   "GET /api/v1/docs/start.js",
   "GET /api/v1/docs/page.css",
+  "GET /",
 ];
 
 describe("the routes and the document", () => {
