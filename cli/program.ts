@@ -6,6 +6,7 @@ import { addAudit } from "./commands/audit.ts";
 import { addBackup } from "./commands/backup.ts";
 import { addBots } from "./commands/bots.ts";
 import { addChannels } from "./commands/channels.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -97,6 +98,7 @@ export function parleyProgram(environment: Environment): Command {
   addBackup(program, invocation);
   addRestore(program, invocation);
   addOpenApi(program, invocation);
+  addCompletion(program, invocation);
   addLicenses(program, invocation);
   return program;
 }
