@@ -16,23 +16,34 @@ const restMaxMs = 50;
 /** The rest after each `jobsPerPage` jobs, however many subscriptions they belong to, in milliseconds. */
 const countingRestMs = 20;
 
+/** What a count costs by itself, in jobs: many subscriptions may have one each. */
+const statementInJobs = 10;
+
 /** Figures are shared for this long, in milliseconds. */
 const sharedForMs = 1_000;
 
-/** How long a caller waits for new figures if there are older ones, in milliseconds. */
+/** How long a caller waits for counts, in milliseconds; then it gets older ones. */
 const waitMs = 250;
 
 /** The state of the whole queue. */
 export type QueueFigures = {
-  /** Waiting jobs, by the status of their subscription. */
-  jobs: { active: number; disabled: number };
-  /** Events that are not yet queued for all of their subscriptions. */
-  fanOuts: number;
   /** How long the oldest due job of an active subscription has been due, in milliseconds; 0 when none is due. */
   oldestDueMs: number;
   /** Subscriptions by status; `failing` are the active ones whose latest attempt failed. */
   subscriptions: { active: number; failing: number; disabled: number };
+  /** Undefined while they are counted for the first time. */
+  counts: QueueCounts | undefined;
 };
+
+type QueueCounts = {
+  /** Waiting jobs, by the status of their subscription. */
+  jobs: { active: number; disabled: number };
+  /** Events that are not yet queued for all of their subscriptions. */
+  fanOuts: number;
+};
+
+/** What is known before anything is counted, and the subscriptions whose jobs are to be counted. */
+type States = Omit<QueueFigures, "counts"> & { withJobs: Array<Pick<SubscriptionState, "id" | "status">> };
 
 /**
  * Looks through the queue when somebody asks, in small steps with rests between them: the queue may hold millions of
@@ -43,9 +54,10 @@ export class QueueSurvey {
   readonly #isHeldBack: (subscriptionId: string) => boolean;
   readonly #throttle = new Throttle(restFactor, restMaxMs);
   #jobsSinceRest = 0;
-  #latest: QueueFigures | undefined;
+  #states: States | undefined;
+  #counts: QueueCounts | undefined;
   #freshUntil = -Infinity;
-  #running: Promise<QueueFigures> | undefined;
+  #running: { states: Promise<void>; all: Promise<void> } | undefined;
 
   /** `isHeldBack` tells the subscriptions whose jobs wait for an operator: they are counted, but not due. */
   constructor(read: Connection, isHeldBack: (subscriptionId: string) => boolean) {
@@ -54,21 +66,14 @@ export class QueueSurvey {
   }
 
   /**
-   * Returns the figures. They are at most a second old, unless looking through a long queue takes longer: a million
-   * jobs take about five seconds.
+   * Returns the figures, which are about a second old at most. Counting takes longer where much waits, about five
+   * seconds for a million jobs; meanwhile the counts are those of the survey before.
    * @throws SQLite's error when the database cannot be read.
    */
   async figures(): Promise<QueueFigures> {
-    if (this.#latest && performance.now() < this.#freshUntil) return this.#latest;
-    const running = (this.#running ??= this.#survey());
-    if (!this.#latest) return await running;
-    const { promise: late, resolve } = Promise.withResolvers<QueueFigures>();
-    const timer = setTimeout(resolve, waitMs, this.#latest);
-    try {
-      return await Promise.race([running, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    if (performance.now() >= this.#freshUntil) await this.#refresh();
+    const { oldestDueMs, subscriptions } = this.#states as States;
+    return { oldestDueMs, subscriptions, counts: this.#counts };
   }
 
   /** Ends a survey in progress. */
@@ -76,39 +81,57 @@ export class QueueSurvey {
     this.#throttle.stop();
   }
 
-  #survey(): Promise<QueueFigures> {
-    const running = this.#lookThrough()
-      .then((figures) => {
+  async #refresh(): Promise<void> {
+    const { states, all } = (this.#running ??= this.#survey());
+    await states;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, waitMs);
+    try {
+      await Promise.race([all, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #survey(): { states: Promise<void>; all: Promise<void> } {
+    const states = this.#readStates().then((read) => void (this.#states = read));
+    const all = states
+      .then(async () => {
+        this.#counts = await this.#count(this.#states?.withJobs ?? []);
         this.#freshUntil = performance.now() + sharedForMs;
-        return (this.#latest = figures);
       })
       .finally(() => (this.#running = undefined));
     // Its callers may have stopped waiting by the time it fails.
-    running.catch(() => {});
-    return running;
+    all.catch(() => {});
+    return { states, all };
   }
 
-  async #lookThrough(): Promise<QueueFigures> {
-    const jobs = { active: 0, disabled: 0 };
+  async #readStates(): Promise<States> {
+    const withJobs: States["withJobs"] = [];
     const subscriptions = { active: 0, failing: 0, disabled: 0 };
     let oldestDueAt = Infinity;
-    const readStates = ({ id }: Pick<SubscriptionState, "id">) =>
+    const read = ({ id }: Pick<SubscriptionState, "id">) =>
       selectSubscriptionStates(this.#read, id, subscriptionsPerPage);
-    for await (const page of this.#throttle.pages({ id: "" }, readStates)) {
+    for await (const page of this.#throttle.pages({ id: "" }, read)) {
       for (const { id, status, failures, isDeleted, firstDueAt } of page) {
         if (isDeleted === 1) continue;
         subscriptions[status === "active" && failures > 0 ? "failing" : status]++;
         if (firstDueAt === null) continue;
-        jobs[status] += await this.#countJobs(id);
+        withJobs.push({ id, status });
         if (status === "active" && !this.#isHeldBack(id)) oldestDueAt = Math.min(oldestDueAt, firstDueAt);
       }
     }
-    let fanOuts = 0;
-    const readFanOuts = (after: typeof beforeFanOuts) =>
-      selectFanOutsAfter(this.#read, after, fanOutsPerPage);
-    for await (const page of this.#throttle.pages(beforeFanOuts, readFanOuts)) fanOuts += page.length;
     const now = Date.now() + selectAhead(this.#read);
-    return { jobs, fanOuts, oldestDueMs: Math.max(0, now - oldestDueAt), subscriptions };
+    return { oldestDueMs: Math.max(0, now - oldestDueAt), subscriptions, withJobs };
+  }
+
+  async #count(withJobs: States["withJobs"]): Promise<QueueCounts> {
+    const jobs = { active: 0, disabled: 0 };
+    for (const { id, status } of withJobs) jobs[status] += await this.#countJobs(id);
+    let fanOuts = 0;
+    const read = (after: typeof beforeFanOuts) => selectFanOutsAfter(this.#read, after, fanOutsPerPage);
+    for await (const page of this.#throttle.pages(beforeFanOuts, read)) fanOuts += page.length;
+    return { jobs, fanOuts };
   }
 
   async #countJobs(subscriptionId: string): Promise<number> {
@@ -117,7 +140,7 @@ export class QueueSurvey {
     while (!this.#throttle.isStopped) {
       const { count, upTo } = selectJobCount(this.#read, subscriptionId, afterDueAt, jobsPerPage);
       total += count;
-      this.#jobsSinceRest += count;
+      this.#jobsSinceRest += Math.max(count, statementInJobs);
       if (this.#jobsSinceRest >= jobsPerPage) {
         this.#jobsSinceRest = 0;
         await this.#throttle.rest(countingRestMs);

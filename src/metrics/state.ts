@@ -42,11 +42,12 @@ export function stateMetrics(
   };
   return async () => {
     readFiles();
-    const figures = await survey.figures();
-    for (const [status, count] of Object.entries(figures.jobs)) jobs.set({ status }, count);
-    fanOuts.set(figures.fanOuts);
-    oldest.set(figures.oldestDueMs / 1_000);
+    const { oldestDueMs, counts, ...figures } = await survey.figures();
+    oldest.set(oldestDueMs / 1_000);
     for (const [status, count] of Object.entries(figures.subscriptions)) subscriptions.set({ status }, count);
+    // Not a number until the first count has come to its end.
+    for (const status of ["active", "disabled"] as const) jobs.set({ status }, counts?.jobs[status] ?? NaN);
+    fanOuts.set(counts?.fanOuts ?? NaN);
   };
 }
 
