@@ -272,7 +272,7 @@ if [ -n "$service" ]; then
   # A start that fails does so in its first moments.
   sleep 2
   systemctl is-active --quiet parley || fail 1 "parley does not start." "journalctl -u parley says why."
-  echo "It runs. Its commands: $command --help"
+  echo "Started parley; journalctl -u parley shows its log. Its commands: $command --help"
   exit
 fi
 

@@ -2,12 +2,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+const packaging = [...new Bun.Glob("packaging/*.sh").scanSync()];
+
 /** Every gate that a change has to pass, in the order in which they run. */
 const gates: [name: string, command: string[]][] = [
   ["format", ["bun", "run", "oxfmt", "--check"]],
   ["lint", ["bun", "run", "lint"]],
   ["layers", ["bun", "scripts/layers.ts"]],
-  ["shell scripts", ["shellcheck", "install.sh", "test.sh", "scripts/find-bun.sh", ".ci/run"]],
+  ["shell scripts", ["shellcheck", "install.sh", "test.sh", "scripts/find-bun.sh", ".ci/run", ...packaging]],
   ["types", ["bun", "run", "types"]],
   ["dead code", ["bun", "run", "knip"]],
   ["third-party notices", ["bun", "scripts/notices.ts", "--check"]],
