@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")"
 
 # Debian packages, each with a command of the same name.
-packages="shellcheck curl openssl chromium wrk prometheus"
+packages="shellcheck curl openssl chromium wrk prometheus nginx caddy"
 
 missing=
 for package in $packages; do

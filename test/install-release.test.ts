@@ -48,9 +48,11 @@ function damagedRelease(): string {
   const damaged = join(folder.path, "damaged");
   mkdirSync(damaged);
   for (const name of ["SHA256SUMS", "parley.service"]) copyFileSync(join(release, name), join(damaged, name));
-  const bytes = readFileSync(join(release, names[0] ?? ""));
+  const [first = "", ...others] = names;
+  const bytes = readFileSync(join(release, first));
   bytes.writeUInt8(bytes.readUInt8(1_000_000) ^ 1, 1_000_000);
-  for (const name of names) writeFileSync(join(damaged, name), bytes);
+  writeFileSync(join(damaged, first), bytes);
+  for (const name of others) linkSync(join(damaged, first), join(damaged, name));
   return damaged;
 }
 
