@@ -53,6 +53,7 @@ const layers = [
   // Assembly.
   "src/unreadable-secrets.ts",
   "src/key-rotation",
+  "src/leaked-secrets.ts",
   "src/quickstart.ts",
   "src/data-folder.ts",
   "src/status",

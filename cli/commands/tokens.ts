@@ -8,6 +8,7 @@ import { addCommand } from "../invocation/command.ts";
 import { parseDuration } from "../invocation/durations.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
 import { userReference } from "../invocation/references.ts";
+import { addLeaked } from "./leaked-tokens.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 
 type CreateOptions = {
@@ -23,12 +24,13 @@ type CreateOptions = {
 /** `parley tokens`: the bearer tokens of the REST API. */
 export function addTokens(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "tokens", {
-    summary: "List, create and revoke API tokens",
+    summary: "List, create and revoke API tokens; find leaked ones",
     examples: ["parley tokens list"],
   });
   addList(noun, invocation);
   addCreate(noun, invocation);
   addRevoke(noun, invocation);
+  addLeaked(noun, invocation);
 }
 
 function addList(noun: Command, invocation: Invocation): void {

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNotNull, isNull, like, or } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, isNotNull, isNull, like, or } from "drizzle-orm";
 import { channelColumns } from "../channels/store.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
@@ -47,6 +47,17 @@ const byTokenHashStatement = prepared((db) =>
 /** Returns the live webhook whose token has this hash, signed or not, with its bot and channel. */
 export function selectLiveWebhook(db: Connection, hash: string) {
   return byTokenHashStatement(db).get({ hash, signedHash: signedHashOf(hash) });
+}
+
+/** The webhook whose token has this hash, signed or not, with its bot and channel, whatever has become of them. */
+export async function selectWebhookByHash(db: Connection, hash: string) {
+  const [found] = await db
+    .select({ webhook: incomingWebhooks, bot: users, channel: channelColumns })
+    .from(incomingWebhooks)
+    .innerJoin(users, eq(users.id, incomingWebhooks.botId))
+    .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
+    .where(inArray(incomingWebhooks.tokenHash, [hash, signedHashOf(hash)]));
+  return found;
 }
 
 /** Returns the team's live webhooks with their bots and channels, newest first; with `id` only that one. */

@@ -12,6 +12,8 @@ const checksumLength = 6; // 62^6 is more than 2^32
  * used 40.
  */
 const randomLengths = { ply_bot_: 40, ply_pat_: 40, ply_in_: 40, whsec_: 42 };
+/** The lengths of whole secrets, of which signing secrets have had two. */
+const secretLengths = ["ply_bot_", "ply_in_", "whsec_", "whsec_xx"].map(({ length }) => length + 46);
 const shape = /^(?:(?:ply_bot_|ply_pat_|ply_in_|whsec_)[0-9A-Za-z]{46}|whsec_[0-9A-Za-z]{48})$/;
 
 /**
@@ -35,6 +37,32 @@ export function newSecret(prefix: SecretPrefix): string {
  */
 export function isSecretText(text: string): boolean {
   return shape.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+}
+
+/**
+ * The Parley secrets in a text that comes in parts, each once, in the order in which they appear. Only a correct checksum
+ * makes one. Remembers no more of the text than its last characters.
+ */
+export async function secretsIn(parts: AsyncIterable<string> | Iterable<string>): Promise<string[]> {
+  const found = new Set<string>();
+  let rest = "";
+  for await (const part of parts) {
+    const text = rest + part;
+    for (const { index } of text.matchAll(/(?:ply_(?:bot|pat|in)|whsec)_/g)) {
+      // What follows a secret may be a letter as well, as in a line that was joined to the next one.
+      for (const length of secretLengths) {
+        const candidate = text.slice(index, index + length);
+        if (isSecretText(candidate)) found.add(candidate);
+      }
+    }
+    rest = text.slice(1 - Math.max(...secretLengths));
+  }
+  return [...found];
+}
+
+/** The secret's kind, as its prefix tells. */
+export function prefixOf(secret: string): SecretPrefix {
+  return /^(?:ply_(?:bot|pat|in)|whsec)_/.exec(secret)?.[0] as SecretPrefix;
 }
 
 /** The SHA-256 of a secret in hex, which is stored in place of secrets that never have to be read back. */

@@ -61,6 +61,16 @@ export async function selectTokens(db: Connection, teamId: string) {
     .orderBy(desc(tokens.createdAt), desc(tokens.id));
 }
 
+/** The token with this hash and its user, whatever has become of them. */
+export async function selectTokenByHash(db: Connection, hash: string) {
+  const [found] = await db
+    .select({ token: tokens, user: users })
+    .from(tokens)
+    .innerJoin(users, eq(users.id, tokens.userId))
+    .where(eq(tokens.hash, hash));
+  return found;
+}
+
 /** Revokes one token of the team. Returns its new row, or undefined when the team has no such live token. */
 export async function revokeTokenRow(
   tx: Transaction,
