@@ -32,6 +32,7 @@ import { findKey, keyFile } from "./secrets/key-file.ts";
 import { forgetKeyOfSettings } from "./key-rotation/rotate.ts";
 import { findUnreadableSecrets } from "./unreadable-secrets.ts";
 import type { Tracing } from "./tracing/tracing.ts";
+import { selectKeyRotation } from "./secrets/store.ts";
 import { Vault } from "./secrets/vault.ts";
 import { findExposed, findExposedSecrets } from "./system/trusted-files.ts";
 import { timestamp } from "./timestamp.ts";
@@ -98,6 +99,11 @@ export async function startApp({
     onEnd: ({ kind, since }) =>
       log.info({ of: kind, lasted_ms: Date.now() - since }, "database.trouble_over"),
   });
+  if (await selectKeyRotation(database.read)) {
+    const reason =
+      "A rotation of the key has begun and is not finished. Unless it is running now: parley secrets rotate-key";
+    log.warn({ reason }, "secrets.rotation_unfinished");
+  }
   const unreadable = await findUnreadableSecrets(database.read, vault);
   if (unreadable) log.error(unreadable, "secrets.unreadable");
   const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };

@@ -25,7 +25,7 @@ import { version } from "../version.ts";
 import { databaseOffset, finishArchive } from "./archive.ts";
 import { formatVersion, type Manifest } from "./manifest.ts";
 import { sealKey } from "./sealed-key.ts";
-import { factsOf, type WorkspaceFacts } from "./workspace-facts.ts";
+import { factsOf, isKeyRotating, type WorkspaceFacts } from "./workspace-facts.ts";
 
 /** What a backup needs beyond the database, in bytes. */
 const otherBytes = 1024 * 1024;
@@ -43,7 +43,8 @@ export type BackupMade = { file: string; bytes: number; manifest: Manifest; key:
  * is written under another name and renamed, so it exists completely or not at all, and is on disk when this returns.
  * `passphrase` seals the key file into it; without one the key is left out. `replaces` says whether an existing file may
  * be replaced.
- * @throws DomainError `not_found` without a workspace or a folder for the file; `conflict` for an existing file;
+ * @throws DomainError `not_found` without a workspace or a folder for the file; `conflict` for an existing file, and for
+ *   a key that is to be sealed while it is being rotated;
  *   `invalid` for a file in the data folder; `unwritable` without room; what `copyDatabase` throws.
  */
 export async function makeBackup(options: {
@@ -67,11 +68,17 @@ export async function makeBackup(options: {
   try {
     fchmodSync(descriptor, 0o600);
     const target = { descriptor, offset: databaseOffset };
-    const describe = (sqlite: Parameters<typeof factsOf>[0]) => factsOf(sqlite);
+    const describe = (sqlite: Parameters<typeof factsOf>[0]) => ({
+      facts: factsOf(sqlite),
+      isRotating: isKeyRotating(sqlite),
+    });
+    const keyBefore = readTrusted(keyFile(dataDir), "PARLEY_SECRET_KEY");
     const { described, ...database } = await copyDatabase(databasePath, target, describe, copying);
-    if (!described) throw noWorkspace(dataDir);
-    const manifest = newManifest(described, database, baseUrl);
+    if (!described.facts) throw noWorkspace(dataDir);
+    const manifest = newManifest(described.facts, database, baseUrl);
     const key = readTrusted(keyFile(dataDir), "PARLEY_SECRET_KEY");
+    // One key would not open every secret of this copy.
+    if (passphrase !== undefined && (described.isRotating || key !== keyBefore)) throw keyChanging();
     if (key !== undefined && passphrase !== undefined) manifest.key = sealKey(key, passphrase, manifest.id);
     const bytes = finishArchive(descriptor, manifest);
     ftruncateSync(descriptor, bytes);
@@ -169,6 +176,14 @@ function putInPlace(partial: string, file: string, replaces: boolean): void {
 
 function noWorkspace(dataDir: string): DomainError {
   return new DomainError("not_found", `There is no workspace in ${dataDir} to back up.`);
+}
+
+function keyChanging(): DomainError {
+  return new DomainError(
+    "conflict",
+    "The key was being rotated, so this backup would need two keys. Finish that first (parley secrets rotate-key) and " +
+      "try again, or leave the key out: --without-key",
+  );
 }
 
 function alreadyThere(file: string): DomainError {

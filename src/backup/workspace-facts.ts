@@ -18,3 +18,9 @@ export function factsOf(file: SqliteFile): WorkspaceFacts | undefined {
   if (!first) return undefined;
   return { workspace: first.id, teams: teams.length, migrations: migrations.map(({ name }) => name) };
 }
+
+/** Whether secrets in this copy are encrypted with two keys, because a rotation of the key was under way. */
+export function isKeyRotating(file: SqliteFile): boolean {
+  const hasTable = file.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'key_rotation'");
+  return hasTable.get() !== null && file.query("SELECT 1 FROM key_rotation").get() !== null;
+}

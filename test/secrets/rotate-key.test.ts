@@ -173,9 +173,13 @@ describe("rotating the key", () => {
         posts++;
       }
       await playground.delivered(posts);
-      // A server that starts in the middle reads everything, too.
+      // A server that starts in the middle reads everything, too, and says what is left to do.
+      const wasUnfinished = isUnfinished();
       await stage.restart();
-      expect(stage.server.logLines().filter((line) => line.includes("secrets."))).toEqual([]);
+      const lines = stage.server.logLines().filter((line) => line.includes('"secrets.'));
+      expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(
+        wasUnfinished ? ["secrets.rotation_unfinished"] : [],
+      );
       expect(await playground.post()).toBe(202);
 
       const outcome = await runJson<Outcome>(stage.dataDir, rotate);
@@ -193,6 +197,9 @@ describe("rotating the key", () => {
     async () => {
       await using stage = await startWebhookStage();
       await using _listener = await stage.listen();
+      using folder = temporaryFolder();
+      const passphrase = join(folder.path, "passphrase");
+      writeFileSync(passphrase, "correct horse battery staple", { mode: 0o600 });
       const done = await runJson<Outcome>(stage.dataDir, rotate);
       const key = keyOf(stage);
       using file = new SqliteFile(join(stage.dataDir, "parley.db"));
@@ -201,7 +208,11 @@ describe("rotating the key", () => {
         randomBytes(32),
         check?.check_value ?? new Uint8Array(),
       ]);
+      // One key would not open everything in a backup of this moment.
+      const sealing = ["backup", join(folder.path, "backup"), "--passphrase-file", passphrase];
+      expect((await runRefused(stage.dataDir, sealing)).message).toContain("parley secrets rotate-key");
       expect(await runJson<Outcome>(stage.dataDir, rotate)).toMatchObject({ key: done.key, resumed: true });
+      expect(await run(stage.dataDir, sealing)).toMatchObject({ status: 0 });
       expect(keyOf(stage)).toBe(key);
     },
     generousMs,
