@@ -65,7 +65,9 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
 
 /** Arguments and options with a value that names nothing which is there already, or no resource of a team. */
 const plain = new Set(
-  "action email event expires image limit name overlap role scope since team topic url visibility".split(" "),
+  "action email event expires image limit name newKeyFile overlap role scope since team text topic url visibility".split(
+    " ",
+  ),
 );
 
 beforeAll(async () => {
