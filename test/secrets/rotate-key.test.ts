@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { Database as SqliteFile } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { lockFile } from "../../src/database/server-lock.ts";
 import { DomainError } from "../../src/errors.ts";
+import { selectKeyCheck, selectKeyRotation, upsertKeyRotation } from "../../src/secrets/store.ts";
 import { findUnreadableSecrets } from "../../src/unreadable-secrets.ts";
 import { run, runJson, runRefused } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
@@ -156,10 +156,7 @@ describe("rotating the key", () => {
     async () => {
       await using playground = await startPlayground(120);
       const { stage } = playground;
-      const isUnfinished = () => {
-        using file = new SqliteFile(join(stage.dataDir, "parley.db"), { readonly: true });
-        return file.query("SELECT 1 FROM key_rotation").get() !== null;
-      };
+      const isUnfinished = async () => (await selectKeyRotation(stage.database.read)) !== undefined;
       let posts = 0;
       for (let kill = 0; kill < 15; kill++) {
         const command = Bun.spawn([parley, "--data-dir", stage.dataDir, ...rotate], {
@@ -174,7 +171,7 @@ describe("rotating the key", () => {
       }
       await playground.delivered(posts);
       // A server that starts in the middle reads everything, too, and says what is left to do.
-      const wasUnfinished = isUnfinished();
+      const wasUnfinished = await isUnfinished();
       await stage.restart();
       const lines = stage.server.logLines().filter((line) => line.includes('"secrets.'));
       expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(
@@ -184,7 +181,7 @@ describe("rotating the key", () => {
 
       const outcome = await runJson<Outcome>(stage.dataDir, rotate);
       expect(outcome).toMatchObject({ secrets: 121, unreadable: 0 });
-      expect(isUnfinished()).toBe(false);
+      expect(await isUnfinished()).toBe(false);
       expect(keyFiles(stage)).not.toContain("secret.key.new");
       expect(await playground.post()).toBe(202);
       await playground.delivered(posts + 2);
@@ -202,12 +199,9 @@ describe("rotating the key", () => {
       writeFileSync(passphrase, "correct horse battery staple", { mode: 0o600 });
       const done = await runJson<Outcome>(stage.dataDir, rotate);
       const key = keyOf(stage);
-      using file = new SqliteFile(join(stage.dataDir, "parley.db"));
-      const check = file.query<{ check_value: Uint8Array }, []>("SELECT check_value FROM secret_key").get();
-      file.run("INSERT INTO key_rotation VALUES (1, ?, ?, 0, 'cli:test')", [
-        randomBytes(32),
-        check?.check_value ?? new Uint8Array(),
-      ]);
+      const newCheckValue = (await selectKeyCheck(stage.database.read)) ?? Buffer.alloc(0);
+      const begun = { oldCheckValue: randomBytes(32), newCheckValue, startedAt: 0, startedBy: "cli:test" };
+      await stage.database.write((tx) => upsertKeyRotation(tx, begun));
       // One key would not open everything in a backup of this moment.
       const sealing = ["backup", join(folder.path, "backup"), "--passphrase-file", passphrase];
       expect((await runRefused(stage.dataDir, sealing)).message).toContain("parley secrets rotate-key");
