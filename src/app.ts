@@ -6,6 +6,7 @@ import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
 import { findDamage } from "./database/integrity.ts";
 import type { AddressGuard } from "./outbound/address-guard.ts";
 import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
+import { DeliveryHold } from "./deliveries/hold.ts";
 import { placesFor } from "./deliveries/places.ts";
 import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
@@ -106,6 +107,8 @@ export async function startApp({
   }
   const unreadable = await findUnreadableSecrets(database.read, vault);
   if (unreadable) log.error(unreadable, "secrets.unreadable");
+  const hold = await DeliveryHold.begin({ database, dataDir, log }, config.baseUrl);
+  started.defer(() => hold.close());
   const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };
   const directory = config.scimToken ? { token: config.scimToken, team: config.scimTeam } : undefined;
   // Fail at startup, and not at the first request of a directory.
@@ -127,7 +130,14 @@ export async function startApp({
   if (config.integrationsEnabled) {
     deliveries = prepareDeliveries(
       { config, dataDir, database, log },
-      { tracing, vault, outgoing, places: placesFor(requestsAtOnce), observeAttempt: metrics?.attempt },
+      {
+        tracing,
+        vault,
+        outgoing,
+        places: placesFor(requestsAtOnce),
+        hold,
+        observeAttempt: metrics?.attempt,
+      },
     );
   }
   started.defer(() => deliveries?.stop());
@@ -188,6 +198,7 @@ export async function startApp({
       await metrics?.stop();
       forgetServer(dataDir);
       await tracing?.stop();
+      hold.close();
       lock[Symbol.dispose]();
       log.info("server.stopped");
     },
@@ -239,7 +250,7 @@ function watchFiles({ files }: Database, lockPath: string) {
 /** Prepares the delivery of the queue. Until `begin`, it only collects notifications of work. */
 function prepareDeliveries(
   { config, dataDir, database, log }: AppParts,
-  parts: Pick<WorkerParts, "vault" | "outgoing" | "places" | "tracing" | "observeAttempt">,
+  parts: Pick<WorkerParts, "vault" | "outgoing" | "places" | "hold" | "tracing" | "observeAttempt">,
 ) {
   const worker = new Worker({
     database,

@@ -13,6 +13,7 @@ import { stopSignal } from "../invocation/stop-signal.ts";
 import type { Column } from "../terminal/table.ts";
 import { FailedRequest } from "../terminal/failed-request.ts";
 import { wholeNumber } from "../invocation/whole-number.ts";
+import { addHeldDeliveries } from "./held-deliveries.ts";
 
 type ListOptions = { webhook?: string; failed?: true; limit: number; follow?: true };
 type Listed = Awaited<ReturnType<typeof listAttempts>>[number];
@@ -27,12 +28,13 @@ const followEveryMs = 250;
 /** `parley deliveries`: the log of attempts. */
 export function addDeliveries(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "deliveries", {
-    summary: "List, show and replay delivery attempts",
+    summary: "List, show and replay delivery attempts; decide about held ones",
     examples: ["parley deliveries list"],
   });
   addList(noun, invocation);
   addShow(noun, invocation);
   addReplay(noun, invocation);
+  addHeldDeliveries(noun, invocation);
 }
 
 function addList(noun: Command, invocation: Invocation): void {

@@ -117,7 +117,7 @@ export class Invocation {
     const trace = new CommandTrace(otlpEndpoint, this.commandName);
     const database = this.openWorkspace(this.visibility.webhooksVisibility);
     // A server on the same data folder then delivers immediately.
-    database.onWork(() => this.#tellServer());
+    database.onWork(() => this.tellServer());
     try {
       const result = await work(trace.around(database), trace);
       await trace.end();
@@ -164,8 +164,11 @@ export class Invocation {
     });
   }
 
-  /** The change is committed already: a server that misses the signal delivers it with the next one. */
-  #tellServer(): void {
+  /**
+   * Makes a running server look for what this command has changed about deliveries. The change is committed already: a
+   * server that misses the signal delivers it with the next one.
+   */
+  tellServer(): void {
     try {
       signalWork(this.dataDir);
     } catch (error) {

@@ -208,6 +208,25 @@ export const queueClock = sqliteTable("queue_clock", {
   aheadMs: integer("ahead_ms").notNull(),
 });
 
+export const deliveryCopy = sqliteTable("delivery_copy", {
+  id: integer().primaryKey(),
+  copyId: text("copy_id"),
+  accepted: text(),
+});
+
+export const deliveryHold = sqliteTable("delivery_hold", {
+  id: integer().primaryKey(),
+  since: integer().notNull(),
+  kind: text({ enum: ["older_copy", "foreign_copy"] }).notNull(),
+  reason: text().notNull(),
+  lastEvent: integer("last_event").notNull(),
+  markers: text().notNull(),
+});
+
+export const deliveryHoldExceptions = sqliteTable("delivery_hold_exceptions", {
+  subscriptionId: text("subscription_id").primaryKey(),
+});
+
 export const attempts = sqliteTable("attempts", {
   seq: integer().primaryKey({ autoIncrement: true }),
   id: text().notNull(),

@@ -8,9 +8,9 @@ export type AttemptRow = typeof attempts.$inferSelect;
 
 const insertStatement = insertInto(attempts);
 
-/** Adds an attempt to the delivery log. */
-export function insertAttempt(tx: Transaction, row: Omit<AttemptRow, "seq">): void {
-  insertStatement(tx, row);
+/** Adds an attempt to the delivery log and returns its number, which is greater than that of every earlier one. */
+export function insertAttempt(tx: Transaction, row: Omit<AttemptRow, "seq">): number {
+  return Number(insertStatement(tx, row).lastInsertRowid);
 }
 
 const latestStatement = prepared((db) =>

@@ -19,6 +19,8 @@ export type RetryRules = {
 /** The consequences of an attempt; `failures` is the length of the subscription's failure streak after it. */
 export type Settled = {
   attemptId: string;
+  /** The number of the attempt in the delivery log. */
+  attemptSeq: number;
   /** By the system clock, in milliseconds since 1970; undefined when there is no retry. */
   nextAttemptAt: number | undefined;
   isDisabled: boolean;
@@ -49,12 +51,14 @@ export function settle(
   ending: Ending = { now: Date.now(), aheadMs: 0, isCounted: true },
 ): Settled | Promise<Settled> {
   const attemptId = Bun.randomUUIDv7();
-  insertAttempt(tx, { id: attemptId, ...logEntry(job, outcome, ending.now), isReplay: false });
-  if (outcome.kind !== "succeeded") return settleFailure(tx, job, outcome, rules, { ...ending, attemptId });
+  const entry = logEntry(job, outcome, ending.now);
+  const attemptSeq = insertAttempt(tx, { id: attemptId, ...entry, isReplay: false });
+  if (outcome.kind !== "succeeded")
+    return settleFailure(tx, job, outcome, rules, { ...ending, attemptId, attemptSeq });
 
   updateOnSuccess(tx, job.subscriptionId, ending.now);
   deleteJob(tx, job);
-  return { attemptId, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
+  return { attemptId, attemptSeq, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
 }
 
 async function settleFailure(
@@ -62,7 +66,7 @@ async function settleFailure(
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
-  { attemptId, isCounted, now, aheadMs }: Ending & { attemptId: string },
+  { attemptId, attemptSeq, isCounted, now, aheadMs }: Ending & Pick<Settled, "attemptId" | "attemptSeq">,
 ): Promise<Settled> {
   const subscription = isCounted ? await updateOnFailure(tx, job.subscriptionId) : undefined;
   const isDisabled =
@@ -89,6 +93,7 @@ async function settleFailure(
   if (isQueued && next !== undefined) updateJob(tx, job, job.attempts + 1, next + aheadMs);
   return {
     attemptId,
+    attemptSeq,
     nextAttemptAt: next,
     isDisabled,
     failures: subscription?.consecutiveFailures ?? 0,

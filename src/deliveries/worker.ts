@@ -13,6 +13,7 @@ import {
 } from "../subscriptions/store.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
 import { attempt, type Outcome, type Outgoing } from "./attempt.ts";
+import type { DeliveryHold } from "./hold.ts";
 import { Lanes } from "./lanes.ts";
 import type { Places } from "./places.ts";
 import { prepare } from "./prepare.ts";
@@ -37,6 +38,7 @@ export type WorkerParts = {
   outgoing: Outgoing;
   rules: RetryRules;
   places: Places;
+  hold: Pick<DeliveryHold, "isHeld" | "refresh" | "settled">;
   log: Log;
   tracing?: Tracing | undefined;
   observeAttempt?: AttemptObserver | undefined;
@@ -56,6 +58,7 @@ export class Worker {
   readonly #tracing: Tracing | undefined;
   readonly #observeAttempt: AttemptObserver | undefined;
   readonly #clock: QueueClock;
+  readonly #hold: Pick<DeliveryHold, "isHeld" | "refresh" | "settled">;
   readonly #lanes: Lanes;
   /** Subscriptions whose secret cannot be decrypted: they stay active, and their jobs wait. */
   readonly #unreadable = new Set<string>();
@@ -71,8 +74,9 @@ export class Worker {
     this.#log = parts.log;
     this.#tracing = parts.tracing;
     this.#observeAttempt = parts.observeAttempt;
+    this.#hold = parts.hold;
     const nextJobs = async (subscriptionId: string, limit: number) =>
-      this.#unreadable.has(subscriptionId) || selectDestination(this.#database.read, subscriptionId) === null
+      this.isHeldBack(subscriptionId) || selectDestination(this.#database.read, subscriptionId) === null
         ? []
         : await selectNextJobs(this.#database.read, subscriptionId, limit);
     this.#clock = new QueueClock(parts.database.read);
@@ -92,12 +96,13 @@ export class Worker {
 
   /**
    * Looks for work for every subscription with jobs: for use at startup, and after another process has changed the
-   * queue or a secret. Retries for as long as the database cannot be read.
+   * queue, a secret or the hold. Retries for as long as the database cannot be read.
    * @throws the error of the database when the worker is stopped meanwhile.
    */
   async wakeAll(): Promise<void> {
     this.#unreadable.clear();
     await this.#retryUntilDone({}, async () => {
+      await this.#hold.refresh();
       this.#lanes.wake(await selectSubscriptionIdsWithWork(this.#database.read));
     });
   }
@@ -121,9 +126,9 @@ export class Worker {
     return performance.now() - this.#attemptedAt;
   }
 
-  /** Whether the subscription's jobs wait because its secret cannot be decrypted. */
+  /** Whether the subscription's jobs wait for an operator: deliveries are held, or its secret cannot be decrypted. */
   isHeldBack(subscriptionId: string): boolean {
-    return this.#unreadable.has(subscriptionId);
+    return this.#unreadable.has(subscriptionId) || this.#hold.isHeld(subscriptionId);
   }
 
   /** Starts no more attempts and waits for those in flight, at most ten seconds. */
@@ -182,6 +187,7 @@ export class Worker {
       }),
     );
     traced?.end(settled.attemptId);
+    this.#hold.settled(settled.attemptSeq);
     this.#log.info(
       {
         delivery: settled.attemptId,

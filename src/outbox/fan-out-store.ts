@@ -69,6 +69,15 @@ export function selectNextFanOut(db: Connection, afterTeam: string): FanOut | un
   return nextStatement(db).get(afterTeam) ?? nextStatement(db).get("") ?? undefined;
 }
 
+const upToStatement = query<{ teamId: string }, [number]>(
+  "SELECT team_id AS teamId FROM fan_outs WHERE event_seq <= ? LIMIT 1",
+);
+
+/** A team with a fan-out of an event that is not after the given one; undefined when there is none. */
+export function selectTeamWithFanOut(db: Connection, lastEvent: number): string | undefined {
+  return upToStatement(db).get(lastEvent)?.teamId;
+}
+
 const nextSubscriptionsStatement = query<{ id: string }, [string, string, string, string, number, number]>(
   `SELECT subscription_id AS id FROM subscription_filters
    WHERE team_id = ? AND event_type = ? AND channel_id = ? AND subscription_id > ? AND after_event < ?

@@ -3,22 +3,14 @@ import { DomainError } from "../errors.ts";
 import { selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
 import { hasFanOuts } from "../outbox/fan-outs.ts";
 import { selectStillToQueue } from "../outbox/fan-out-store.ts";
-import { deleteJobs, makeJobDue, selectJobsAfter, selectWaiting } from "../outbox/job-store.ts";
+import { deleteJobs, selectWaiting } from "../outbox/job-store.ts";
 import { timestamp } from "../timestamp.ts";
 import { findCreator } from "./creators.ts";
 import { listedSubscription } from "./resource.ts";
 import type { ListedSubscription } from "./schemas.ts";
 import { type SubscriptionRow, updateFilters, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
-
-/** The number of jobs changed per write, so that other writes wait a few milliseconds at most. */
-const jobsPerWrite = 200;
-
-/** The pause after each such write, as a multiple of its duration: requests and deliveries come first. */
-const pauseFactor = 3;
-
-/** The number of jobs read at once. */
-const jobsPerRead = 1_000;
+import { jobsPerWrite, makeJobsDue, withPause } from "./waiting-jobs.ts";
 
 /** The events waiting for a subscription: their number, and when the oldest happened; null when there is none. */
 export type Pending = { count: number; since: string | null };
@@ -85,32 +77,6 @@ function creatorGoneError(name: string): DomainError {
     `${name}, who created the subscription, was deactivated in the meantime, so it stays disabled. To keep using it ` +
       "without them, enable it again.",
   );
-}
-
-/** Makes every job due at the time of its event, including jobs that failed and wait for a retry. */
-async function makeJobsDue(database: Database, subscriptionId: string): Promise<void> {
-  let position: { dueAt: number; eventSeq: number } | undefined = { dueAt: 0, eventSeq: 0 };
-  while (position) {
-    const page = selectJobsAfter(database.read, subscriptionId, position, jobsPerRead);
-    const late = page.filter(({ dueAt, happenedAt }) => dueAt > happenedAt);
-    for (let from = 0; from < late.length; from += jobsPerWrite) {
-      const batch = late.slice(from, from + jobsPerWrite);
-      await withPause(() =>
-        database.write((tx) => {
-          for (const job of batch) makeJobDue(tx, subscriptionId, job);
-        }),
-      );
-    }
-    position = page.at(-1);
-  }
-}
-
-/** Runs one step of many and pauses after it. */
-async function withPause<Result>(step: () => Promise<Result>): Promise<Result> {
-  const startedAt = performance.now();
-  const result = await step();
-  await Bun.sleep((performance.now() - startedAt) * pauseFactor);
-  return result;
 }
 
 /** Makes fan-outs in progress skip the subscription, and records the number of events. */

@@ -3,6 +3,7 @@ import {
   constants,
   fchmodSync,
   fchownSync,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -17,9 +18,10 @@ import { hasCode } from "./error-code.ts";
 /**
  * Writes a new file for its owner alone (mode 0600), or with the owner and mode of `like`. It is written under a temporary name and then renamed, so that it
  * exists completely or not at all, and is on disk when this returns: data that depends on it may be committed then.
+ * `text` may be a function of the time of the file's birth, in nanoseconds since 1970; 0 where none is known.
  * @throws the operating system's error; nothing is left behind.
  */
-export function writeFileOnce(path: string, text: string, like?: Stats): void {
+export function writeFileOnce(path: string, text: string | ((bornNs: bigint) => string), like?: Stats): void {
   const temporaryPath = `${path}.${crypto.randomUUID()}`;
   try {
     const file = openSync(temporaryPath, "wx", 0o600);
@@ -27,7 +29,8 @@ export function writeFileOnce(path: string, text: string, like?: Stats): void {
       // The umask applies to the mode above and can only remove bits; an unusual one must not lock the owner out.
       if (like) fchownSync(file, like.uid, like.gid);
       fchmodSync(file, like ? like.mode & 0o777 : 0o600);
-      writeFileSync(file, text);
+      const { birthtimeNs } = fstatSync(file, { bigint: true });
+      writeFileSync(file, typeof text === "string" ? text : text(birthtimeNs));
       fsyncSync(file);
     } finally {
       closeSync(file);

@@ -4,6 +4,7 @@ import { sql } from "drizzle-orm";
 import { join } from "node:path";
 import type { Database } from "../../src/database/database.ts";
 import { listAttempts } from "../../src/deliveries/attempt-log.ts";
+import { DeliveryHold } from "../../src/deliveries/hold.ts";
 import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import { Worker } from "../../src/deliveries/worker.ts";
 import { createLog } from "../../src/log/log.ts";
@@ -36,6 +37,7 @@ async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
     outgoing: { guard, timeoutMs: 5_000 },
     rules,
     places: placesFor(requestsMax),
+    hold: await DeliveryHold.begin({ database, dataDir: folder.path, log }, ""),
     log,
   });
   return {

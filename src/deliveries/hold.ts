@@ -1,0 +1,150 @@
+import type { Connection, Database } from "../database/database.ts";
+import type { Log } from "../log/log.ts";
+import { timestamp } from "../timestamp.ts";
+import { type KnownMarkers, suspect, type Suspicion } from "./copies.ts";
+import {
+  hasWork,
+  insertHold,
+  selectCopy,
+  selectHold,
+  selectHoldExceptions,
+  selectLastAttempt,
+  selectLastEvent,
+  updateCopy,
+} from "./hold-store.ts";
+import { findMarkers, type Marker, MarkerFile, type Place, thisPlace } from "./marker.ts";
+
+/** Why nothing is delivered, and since when. */
+export type Hold = Suspicion & { since: string };
+
+/** The hold on the deliveries of this workspace; undefined when they are not held. Reads one row. */
+export function holdOf(db: Connection): Hold | undefined {
+  const hold = selectHold(db);
+  return hold && { kind: hold.kind, reason: hold.reason, since: timestamp(hold.since) };
+}
+
+/**
+ * Keeps a running server from sending events that were delivered already, after its database was set back or copied.
+ * At the start it compares the database with the marker; from then on it keeps the marker. A hold begins only at a
+ * start, and ends when an operator decides (`held.ts`).
+ */
+export class DeliveryHold {
+  readonly #database: Database;
+  readonly #dataDir: string;
+  readonly #place: Place;
+  readonly #log: Log;
+  #marker: MarkerFile | undefined;
+  /** The subscriptions that are delivered to in spite of the hold; undefined without one. */
+  #exceptions: Set<string> | undefined;
+
+  private constructor(parts: { database: Database; dataDir: string; place: Place; log: Log }) {
+    this.#database = parts.database;
+    this.#dataDir = parts.dataDir;
+    this.#place = parts.place;
+    this.#log = parts.log;
+  }
+
+  /**
+   * Decides whether deliveries are held, and writes the marker if not. The caller is the only server of the folder.
+   * @throws DomainError `invalid` for a symbolic link in place of a marker; the operating system's error; what
+   *   `Database.write` throws.
+   */
+  static async begin(
+    { database, dataDir, log }: { database: Database; dataDir: string; log: Log },
+    baseUrl: string,
+  ): Promise<DeliveryHold> {
+    const hold = new DeliveryHold({ database, dataDir, place: thisPlace(baseUrl), log });
+    await hold.#decide();
+    return hold;
+  }
+
+  /** Whether nothing may be sent to the subscription now. */
+  isHeld(subscriptionId: string): boolean {
+    return this.#exceptions?.has(subscriptionId) === false;
+  }
+
+  /** Call this with the number of an attempt after the commit that logs it. */
+  settled(attempt: number): void {
+    this.#marker?.settled(attempt);
+  }
+
+  /**
+   * Learns what an operator has decided meanwhile. At the end of a hold the new marker is on disk when this returns, so
+   * that deliveries may begin.
+   * @throws the operating system's error; what `Database.write` throws.
+   */
+  async refresh(): Promise<void> {
+    if (!this.#exceptions) return;
+    if (selectHold(this.#database.read)) this.#exceptions = selectHoldExceptions(this.#database.read);
+    else await this.#end();
+  }
+
+  /** Writes the number of the last attempt now. */
+  close(): void {
+    this.#marker?.close();
+  }
+
+  async #decide(): Promise<void> {
+    const { read } = this.#database;
+    const markers = findMarkers(this.#dataDir);
+    if (!selectHold(read)) await this.#compare(markers);
+    const hold = selectHold(read);
+    if (!hold) return await this.#keepMarker(markers);
+    this.#exceptions = selectHoldExceptions(read);
+    const { kind, reason, since } = hold;
+    const remedy =
+      "See what waits with parley deliveries held, then run parley deliveries release or discard.";
+    this.#log.warn({ kind, reason: `${reason} ${remedy}`, since: timestamp(since) }, "deliveries.held");
+  }
+
+  async #compare(markers: readonly Marker[]): Promise<void> {
+    const { read } = this.#database;
+    const { copyId, accepted } = selectCopy(read);
+    const suspicion = suspect({
+      markers,
+      place: this.#place,
+      copyId,
+      lastAttempt: selectLastAttempt(read),
+      hasWork: hasWork(read),
+      accepted: accepted === null ? undefined : (JSON.parse(accepted) as KnownMarkers),
+    });
+    if (!suspicion) return;
+    const known = JSON.stringify(this.#known(markers));
+    await this.#database.write((tx) =>
+      insertHold(tx, { ...suspicion, since: Date.now(), lastEvent: selectLastEvent(tx), markers: known }),
+    );
+  }
+
+  // The database names the markers that may be replaced before that happens, and forgets them afterwards: whatever is
+  // interrupted in between, the next start finds either those or the new one.
+  async #keepMarker(markers: readonly Marker[]): Promise<void> {
+    const copyId = selectCopy(this.#database.read).copyId ?? (await this.#newCopy(markers));
+    const attempt = selectLastAttempt(this.#database.read);
+    this.#marker = new MarkerFile(this.#dataDir, { copy: copyId, place: this.#place, attempt }, (error) =>
+      this.#log.error({ err: error }, "deliveries.marker_failed"),
+    );
+    if (selectCopy(this.#database.read).accepted === null) return;
+    await this.#database.write((tx) => updateCopy(tx, { copyId, accepted: null }));
+  }
+
+  async #newCopy(markers: readonly Marker[]): Promise<string> {
+    const copyId = crypto.randomUUID();
+    const accepted = JSON.stringify(this.#known(markers));
+    await this.#database.write((tx) => updateCopy(tx, { copyId, accepted }));
+    return copyId;
+  }
+
+  async #end(): Promise<void> {
+    if (!this.#marker) await this.#keepMarker(findMarkers(this.#dataDir));
+    if (!this.#exceptions) return;
+    this.#exceptions = undefined;
+    this.#log.info("deliveries.released");
+  }
+
+  #known(markers: readonly Marker[]): KnownMarkers {
+    return {
+      machine: this.#place.machine ?? null,
+      fingerprints: markers.map(({ fingerprint }) => fingerprint),
+    };
+  }
+}
