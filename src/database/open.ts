@@ -6,7 +6,7 @@ import type { Database, Transaction } from "./database.ts";
 import { DomainError } from "../errors.ts";
 import { WriteAheadLog, logBytesMax } from "./write-ahead-log.ts";
 import { Commit } from "./commit.ts";
-import { initializeLogNumber, incrementLogNumber } from "./wal-number.ts";
+import { initializeLogNumber } from "./wal-number.ts";
 import { migrate } from "./migrate.ts";
 import { type SqliteRecord, type LogState, WatchedFiles } from "./watched-files.ts";
 import * as schema from "./schema.ts";
@@ -89,7 +89,7 @@ export function openDatabase(
   });
   const listeners: Array<Parameters<Database["onWork"]>[0]> = [];
   const files = new WatchedFiles(path, recordOf(writer, reader));
-  const log = new WriteAheadLog(writer, files);
+  const log = new WriteAheadLog({ writer, reader }, files);
   const afterCommit = () => read.cacheVersion.forget();
   const afterResponses = ({ subscriptionsWithWork, hasFanOuts }: Commit) => {
     try {
@@ -114,8 +114,7 @@ export function openDatabase(
     afterResponses,
     onFailure,
   });
-  // Incrementing the WAL's number changes no data but still writes a page.
-  const probeWrite = () => queue.write(({ $client }) => incrementLogNumber($client));
+  const probeWrite = () => queue.write(() => log.writeNumber());
   const troubles = new Troubles(log, probeWrite);
 
   return {

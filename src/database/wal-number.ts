@@ -32,9 +32,12 @@ export function initializeLogNumber(file: SqliteFile): void {
   }
 }
 
-/** Gives the WAL its number, inside the open transaction. */
-export function incrementLogNumber(file: SqliteFile): void {
-  file.run(`PRAGMA user_version = ${nextNumber(numberOf(file))}`);
+/**
+ * Writes the number after the committed one, which `reader` sees, inside the open transaction of `writer`. A second call
+ * in one transaction changes nothing: a WAL that began two numbers later would not match its file.
+ */
+export function writeLogNumberAfter(reader: SqliteFile, writer: SqliteFile): void {
+  writer.run(`PRAGMA user_version = ${nextNumber(numberOf(reader))}`);
 }
 
 /**

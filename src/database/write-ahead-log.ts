@@ -1,6 +1,6 @@
 import type { Database as SqliteFile, Statement } from "bun:sqlite";
 import { statSync } from "node:fs";
-import { incrementLogNumber } from "./wal-number.ts";
+import { writeLogNumberAfter } from "./wal-number.ts";
 import type { LogState, WatchedFiles } from "./watched-files.ts";
 
 /** The number of pages in the WAL at which it is checkpointed. */
@@ -18,6 +18,7 @@ export const logBytesMax = 32 + pagesMax * (24 + 4_096);
  */
 export class WriteAheadLog {
   readonly #writer: SqliteFile;
+  readonly #reader: SqliteFile;
   readonly #files: WatchedFiles;
   readonly #checkpointStatement: Statement<LogState, []>;
   readonly #changesStatement: Statement<{ total: number }, []>;
@@ -25,8 +26,10 @@ export class WriteAheadLog {
   /** The number of pages in the WAL when a reader last kept a checkpoint from copying them all; otherwise 0. */
   #pagesKept = 0;
 
-  constructor(writer: SqliteFile, files: WatchedFiles) {
+  /** `reader` is a connection that never sees what `writer` has not committed. */
+  constructor({ writer, reader }: { writer: SqliteFile; reader: SqliteFile }, files: WatchedFiles) {
     this.#writer = writer;
+    this.#reader = reader;
     this.#files = files;
     writer.run("PRAGMA wal_autocheckpoint = 0");
     this.#checkpointStatement = writer.prepare("PRAGMA wal_checkpoint(PASSIVE)");
@@ -46,8 +49,16 @@ export class WriteAheadLog {
     const { log, checkpointed } = this.#files.readLog();
     if (log > checkpointed) return;
     const total = this.#changesStatement.get()?.total ?? 0;
-    if (total > this.#changesBefore) incrementLogNumber(this.#writer);
+    if (total > this.#changesBefore) this.writeNumber();
     this.#changesBefore = total;
+  }
+
+  /**
+   * Writes the number after the committed one inside the open transaction, once or several times. That changes no data
+   * but writes a page, so it also tells whether anything can be written.
+   */
+  writeNumber(): void {
+    writeLogNumberAfter(this.#reader, this.#writer);
   }
 
   /**

@@ -111,3 +111,19 @@ test("a WAL that other programs or older versions wrote or checkpointed is not r
   }
   await database.close();
 });
+
+test("a write that only tries the disk begins a WAL that matches its file", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "parley.db");
+  const database = openDatabase(path);
+  const random = new Random(1);
+  for (const step of [1, 2]) await change(database, random, step);
+  {
+    // As the end of a command does beside a server.
+    using other = new SqliteFile(path);
+    other.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  await Promise.all([database.probeWrite(), database.probeWrite()]);
+  expect(isRefused(crashCopy(path, join(folder.path, "copy")))).toBe(false);
+  await database.close();
+});
