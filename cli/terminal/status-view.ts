@@ -16,6 +16,7 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
     ...serverLines(status),
     ["size", `${byteSize(size.database_bytes)}, write-ahead log ${byteSize(size.log_bytes)}`],
     ["disk", `${byteSize(size.free_bytes)} free`],
+    ...holdLines(status),
     ["queue", queueText(queue)],
     ["subscriptions", subscriptionsText(subscriptions)],
     ...listed(failing, "failing", (each) => {
@@ -30,9 +31,10 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
 }
 
 /** The next useful command; undefined when all is well. */
-export function statusAdvice({ server, subscriptions }: WorkspaceStatus): string | undefined {
+export function statusAdvice({ server, hold, subscriptions }: WorkspaceStatus): string | undefined {
   const [failing] = subscriptions.failing;
   const [disabled] = subscriptions.disabled;
+  if (hold) return "parley deliveries held";
   if (!server.running) return "parley serve";
   if (failing) return "parley deliveries list --failed";
   return disabled && `parley webhooks enable ${disabled.id}`;
@@ -47,6 +49,12 @@ function serverLines({ server, version: own }: WorkspaceStatus): Array<readonly 
     ["server", `running at ${url}`],
     ["", `started ${relativeTime(started_at)}, process ${pid}${otherVersion}`],
   ];
+}
+
+function holdLines({ hold }: WorkspaceStatus): Array<readonly [string, string]> {
+  if (!hold) return [];
+  const what = hold.kind === "older_copy" ? "an older copy" : "a copy from another place";
+  return [["deliveries", `held since ${relativeTime(hold.since)}: this is ${what}`]];
 }
 
 function queueText(queue: WorkspaceStatus["queue"]): string {

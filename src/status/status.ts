@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Connection } from "../database/database.ts";
+import { type Hold, holdOf } from "../deliveries/hold.ts";
 import { selectEventTime } from "../outbox/event-store.ts";
 import { beforeFanOuts, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import { selectFirstWaiting, selectNextJobs } from "../outbox/job-store.ts";
@@ -39,6 +40,8 @@ export type WorkspaceStatus = {
   server: { running: boolean } & { [Key in keyof ServerNote]: ServerNote[Key] | null };
   size: { database_bytes: number; log_bytes: number; free_bytes: number };
   teams: number;
+  /** Why nothing is delivered; null when deliveries are not held. */
+  hold: Hold | null;
   /** Jobs of active subscriptions. */
   queue: Backlog & {
     /** When the job that is due first was or will be due. */
@@ -76,6 +79,7 @@ export async function gatherStatus(db: Connection, dataDir: string): Promise<Wor
     server: serverOf(dataDir),
     size: sizeOf(dataDir),
     teams: teams.length,
+    hold: holdOf(db) ?? null,
     queue: {
       ...backlogOf(db, active),
       next_due_at: await nextDueOf(db, active),

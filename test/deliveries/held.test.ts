@@ -27,7 +27,7 @@ async function holdOf(server: TestServer): Promise<{ kind: string; reason: strin
 }
 
 /** How people set a workspace back or copy it, what the server says then, and the folder that is served. */
-const ways: ReadonlyArray<[string, RegExp, (stage: CopiedStage) => string]> = [
+const ways: ReadonlyArray<[string, RegExp, (stage: CopiedStage) => string | Promise<string>]> = [
   [
     "by cp over the newer database",
     /^older_copy .* knows of 4 attempts, and 10 had been made/,
@@ -43,6 +43,16 @@ const ways: ReadonlyArray<[string, RegExp, (stage: CopiedStage) => string]> = [
     ({ live, copy }) => {
       removeLog(live);
       renameSync(databaseOf(copy), databaseOf(live));
+      return live;
+    },
+  ],
+  [
+    "by parley restore",
+    /^older_copy .* knows of 4 attempts/,
+    async ({ live, copy, path }) => {
+      const file = path("backup");
+      await runJson(copy, ["backup", file, "--without-key"]);
+      await runJson(live, ["restore", file, "--without-key", "--yes"]);
       return live;
     },
   ],
@@ -80,7 +90,7 @@ const ways: ReadonlyArray<[string, RegExp, (stage: CopiedStage) => string]> = [
 describe.each(ways)("after a restore %s", (_, said, restore) => {
   test("nothing is sent until released, and what is listed is what was delivered since", async () => {
     await using stage = await startCopiedStage();
-    const dataDir = restore(stage);
+    const dataDir = await restore(stage);
     const server = await stage.serve(dataDir);
     const { kind, reason } = (await holdOf(server)) ?? {};
     expect(`${kind} ${reason}`).toMatch(said);
@@ -93,6 +103,8 @@ describe.each(ways)("after a restore %s", (_, said, restore) => {
       { name: "Witness", status: "active", events: 3 },
     ]);
     expect(await stage.heldFor(dataDir, "Main")).toEqual(stage.sentSince);
+    expect(await runJson<{ hold: unknown }>(dataDir, ["status"])).toMatchObject({ hold });
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
 
     // Whatever else could send to Main would have done so by the time at which the other one has everything.
     expect(await decide(dataDir, "release", "--webhook", "Witness")).toMatchObject({

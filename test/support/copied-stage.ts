@@ -47,9 +47,7 @@ export class CopiedStage implements AsyncDisposable {
   }
 
   /** The path of a file beside both folders. */
-  path(name: string): string {
-    return join(this.#folder.path, name);
-  }
+  readonly path = (name: string): string => join(this.#folder.path, name);
 
   /** Delivers two messages, lets three wait, copies the folder with `makeCopy`, and delivers the three. */
   async prepare(makeCopy: (stage: CopiedStage) => void): Promise<void> {
