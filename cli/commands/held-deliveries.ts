@@ -34,14 +34,17 @@ export function addHeldDeliveries(noun: Command, invocation: Invocation): void {
     verb: "release",
     summary: "Send what waits after the database was set back or copied",
     decide: release,
-    said: ({ events }) => `Released: ${counted(events, "event")} will be sent in order.`,
+    said: ({ events }) =>
+      events === 0
+        ? "Released. Nothing had waited since before the hold."
+        : `Released: ${counted(events, "event")} will be sent in order.`,
   });
   addDecision(noun, invocation, {
     verb: "discard",
     summary: "Drop what would be sent again and go on with what came later",
     question: (what) => `Drop ${what}?`,
     decide: discard,
-    said: ({ events }) => `Dropped ${counted(events, "event")}. Later events are sent.`,
+    said: ({ events }) => `Dropped ${counted(events, "event")}. Later ones are sent.`,
   });
 }
 
@@ -56,7 +59,12 @@ function addHeld(noun: Command, invocation: Invocation): void {
       await withChosen(invocation, webhook, async (database, chosen) => {
         const held = await listHeld(database);
         const { output } = invocation;
-        if (held) output.note(`${held.hold.reason} Nothing is sent since ${held.hold.since}.`);
+        if (held) {
+          output.note(held.hold.reason);
+          output.note(
+            `Nothing has been sent since the server started on it ${relativeTime(held.hold.since)}.`,
+          );
+        }
         if (chosen) {
           const events = held ? listHeldEvents(database.read, chosen.id, limit) : [];
           if (output.isJson) output.json(events);

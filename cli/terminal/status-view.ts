@@ -53,7 +53,7 @@ function serverLines({ server, version: own }: WorkspaceStatus): Array<readonly 
 
 function holdLines({ hold }: WorkspaceStatus): Array<readonly [string, string]> {
   if (!hold) return [];
-  const what = hold.kind === "older_copy" ? "an older copy" : "a copy from another place";
+  const what = hold.kind === "older_copy" ? "an older copy" : "a copy from elsewhere";
   return [["deliveries", `held since ${relativeTime(hold.since)}: this is ${what}`]];
 }
 

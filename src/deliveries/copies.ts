@@ -35,7 +35,7 @@ export function suspect(evidence: Evidence): Suspicion | undefined {
   }
   const newer = readable.find(({ text, attempt }) => text?.copy === copyId && attempt > lastAttempt);
   if (newer) {
-    return older(`it knows of ${lastAttempt} attempts, and ${newer.attempt} had been made in this folder`);
+    return older(`it knows of ${lastAttempt} attempts, and ${newer.attempt} were made here`);
   }
   for (const marker of readable) {
     const why = whyForeign(marker, place, copyId);
@@ -46,8 +46,8 @@ export function suspect(evidence: Evidence): Suspicion | undefined {
 
 function whyForeign({ text, isCopied }: Marker, place: Place, copyId: string): string | undefined {
   if (!text) return undefined;
-  if (text.copy !== copyId) return "the marker next to it belongs to another copy";
-  if (isCopied) return "the marker next to it was copied, so the data folder is a copy";
+  if (text.copy !== copyId) return "its marker belongs to another copy";
+  if (isCopied) return "its marker was copied, as the folder was";
   if (differ(text.machine, place.machine)) return "it was used on another machine";
   if (differ(text.host, place.host))
     return `the host of PARLEY_BASE_URL was ${text.host} and is ${place.host}`;
@@ -60,9 +60,9 @@ function differ(before: string | null, now: string | undefined): boolean {
 }
 
 function older(why: string): Suspicion {
-  return { kind: "older_copy", reason: `This database is an older copy: ${why}.` };
+  return { kind: "older_copy", reason: `This is an older copy: ${why}.` };
 }
 
 function foreign(why: string): Suspicion {
-  return { kind: "foreign_copy", reason: `This database is a copy from another place: ${why}.` };
+  return { kind: "foreign_copy", reason: `This is a copy from elsewhere: ${why}.` };
 }
