@@ -1,4 +1,5 @@
 import type { Backlog, TroubledSubscription, WorkspaceStatus } from "../../src/status/status.ts";
+import { sparkline } from "./sparkline.ts";
 import { byteSize, counted } from "./quantity.ts";
 import { relativeTime } from "./relative-time.ts";
 
@@ -38,6 +39,14 @@ export function statusAdvice({ server, hold, subscriptions }: WorkspaceStatus): 
   if (!server.running) return "parley serve";
   if (failing) return "parley deliveries list --failed";
   return disabled && `parley webhooks enable ${disabled.id}`;
+}
+
+/** The latest rate and, as bars, those before it. */
+export function rateText(rates: readonly number[]): string {
+  const latest = rates.at(-1);
+  if (latest === undefined) return "…";
+  const number = latest < 10 ? latest.toFixed(1) : Math.round(latest).toLocaleString("en");
+  return `${`${number}/s`.padEnd("10,000/s".length)} ${sparkline(rates)}`.trimEnd();
 }
 
 function serverLines({ server, version: own }: WorkspaceStatus): Array<readonly [string, string]> {

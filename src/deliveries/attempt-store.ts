@@ -77,6 +77,15 @@ export function selectNewestAttemptTime(db: Connection): number {
   return newestTimeStatement(db).get()?.at ?? 0;
 }
 
+const loggedStatement = query<{ logged: number }, []>(
+  "SELECT seq AS logged FROM sqlite_sequence WHERE name = 'attempts'",
+);
+
+/** The number of attempts ever logged; also those count that are deleted by now. Reads one row. */
+export function selectAttemptsLogged(db: Connection): number {
+  return loggedStatement(db).get()?.logged ?? 0;
+}
+
 /** Deletes at most `limit` attempts made before the time, in milliseconds since 1970. Returns how many. */
 export async function deleteAttemptsBefore(tx: Transaction, before: number, limit: number): Promise<number> {
   const doomed = tx

@@ -1,5 +1,6 @@
 import { readConfig } from "../config.ts";
 import { whyTooShort } from "../scim/credential.ts";
+import { unknownSettings, whyUnknown } from "../unknown-settings.ts";
 import { type Finding, failed, ok, type Patient, reasonOf, warning } from "./finding.ts";
 
 /** Checks that every setting parses, and warns of values that are allowed and unsafe. */
@@ -7,6 +8,7 @@ export function checkSettings({ dataDir, environment, config }: Patient): Findin
   if (!config) return [failed("settings", whyInvalid({ dataDir, environment }))];
   const tooShort = config.scimToken === "" ? undefined : whyTooShort(config.scimToken);
   const findings = [
+    ...unknownSettings(environment).map((unknown) => warning("settings", whyUnknown(unknown))),
     ...(tooShort === undefined ? [] : [warning("SCIM token", tooShort)]),
     ...(config.webhooksBlockPrivateUrls
       ? []

@@ -101,3 +101,10 @@ export async function updateToTombstone(tx: Transaction, id: string, deletedAt: 
 export async function updateReactions(tx: Transaction, id: string, reactions: string): Promise<void> {
   await tx.update(messages).set({ reactions }).where(eq(messages.id, id));
 }
+
+const postedStatement = query<{ posted: number | null }, []>("SELECT max(rowid) AS posted FROM messages");
+
+/** A number that grows by one with each message of the workspace. Reads one row. */
+export function selectMessagesPosted(db: Connection): number {
+  return postedStatement(db).get()?.posted ?? 0;
+}

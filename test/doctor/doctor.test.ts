@@ -160,6 +160,11 @@ test("a port that is taken, a clock that runs behind and a setting that does not
   expect(status).toBe(1);
   expect(findings.server).toMatchObject({ state: "failed", found: expect.stringContaining("is taken") });
   expect(findings.clock).toMatchObject({ state: "warning", found: expect.stringContaining("runs behind") });
+  const misspelt = await examine(folder.path, { WEBHOOKS_TIMEOUTS: "3" });
+  expect(misspelt.findings.settings).toMatchObject({
+    state: "warning",
+    found: expect.stringContaining("Did you mean WEBHOOKS_TIMEOUT?"),
+  });
   const invalid = await examine(folder.path, { WEBHOOKS_TIMEOUT: "soon" });
   expect(invalid.status).toBe(1);
   expect(invalid.findings.settings?.found).toContain('WEBHOOKS_TIMEOUT is "soon"');
