@@ -1,6 +1,6 @@
 import type { Backlog, TroubledSubscription, WorkspaceStatus } from "../../src/status/status.ts";
 import { sparkline } from "./sparkline.ts";
-import { byteSize, counted } from "./quantity.ts";
+import { byteSize, counted, timeSpan } from "./quantity.ts";
 import { relativeTime } from "./relative-time.ts";
 
 /** How many subscriptions are listed by name; the JSON has all of them. */
@@ -20,10 +20,11 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
     ...holdLines(status),
     ["queue", queueText(queue)],
     ["subscriptions", subscriptionsText(subscriptions)],
-    ...listed(failing, "failing", (each) => {
-      const { consecutive_failures: failures } = each;
-      return `${titleOf(each, several)}, ${failures === 1 ? "once" : `${failures.toLocaleString("en")} times`} in a row`;
-    }),
+    ...listed(
+      failing,
+      "failing",
+      (each) => `${titleOf(each, several)}, ${counted(each.consecutive_failures, "failure")} in a row`,
+    ),
     ...listed(disabled, "disabled", (each) => `${titleOf(each, several)}, ${relativeTime(each.disabled_at)}`),
     ...(waiting_for_disabled.jobs > 0
       ? [["kept for them", backlogText(waiting_for_disabled, "event")] as const]
@@ -70,8 +71,10 @@ function queueText(queue: WorkspaceStatus["queue"]): string {
   const { jobs, next_due_at, events_to_queue } = queue;
   const parts = [jobs === 0 ? "empty" : backlogText(queue, "delivery", "deliveries")];
   if (next_due_at !== null) {
-    const isDue = Date.parse(next_due_at) <= Date.now();
-    parts.push(`${isDue ? "due since" : "next one"} ${relativeTime(next_due_at)}`);
+    const waitMs = Date.parse(next_due_at) - Date.now();
+    parts.push(
+      waitMs <= 0 ? `the first was due ${relativeTime(next_due_at)}` : `next in ${timeSpan(waitMs)}`,
+    );
   }
   if (events_to_queue > 0) parts.push(`${counted(events_to_queue, "event")} still to be queued`);
   return parts.join("; ");
