@@ -2,13 +2,12 @@ import type { DescriptorReserve } from "../system/descriptors.ts";
 import { noteWork } from "../tracing/request-work.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { Log } from "../log/log.ts";
-import { isUuid } from "../input/text.ts";
-import { callerOf } from "./caller.ts";
 import { noteOriginal } from "./client-address.ts";
 import { errorBody, internalErrorMessage, internalErrorOf, noteInternalError } from "./error-responses.ts";
 import type { Respond } from "./fast-path.ts";
 import { Listener } from "./listener.ts";
-import { lineBeginning, lineText, type RequestLine } from "./request-line.ts";
+import { type LineOfEndpoint, lineOfEndpoint, writeRequestLine } from "./request-line.ts";
+import { makePathOf, withPath } from "./request-path.ts";
 import { type Route, routeTable } from "./route-table.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
@@ -52,17 +51,14 @@ type Endpoint = {
   method: string;
   path: string;
   respond: Respond;
-  lineBeginning: string;
-  /** Where the path has ids that the log has, too; -1 for nowhere. */
-  channelAt: number;
-  webhookAt: number;
+  line: LineOfEndpoint;
 };
 
 /**
  * Serves the application until the returned listener is stopped. Every response carries `X-Request-Id` and writes one
  * log line. A path without a route is 404; a route without the method is 405 with `Allow`. The listener keeps `reserve`
- * free of connections. With `proxies`, a client's address is the one that these tell of.
- * `observe` is called after each response.
+ * free of connections. With `proxies`, a client's address is the one that these tell of. `observe` is called after each
+ * response.
  * @throws the operating system's error when the address is in use or is not one of this machine.
  */
 export function startServer(
@@ -104,26 +100,18 @@ export function startServer(
     work?.endRequest(response.status);
     const durationMs = performance.now() - startedAt;
     observe?.(request.method, found?.route.path, response.status, durationMs);
-    const caller = callerOf(request);
-    const line: RequestLine = {
-      request_id: id,
-      status: response.status,
-      duration_ms: Math.round(durationMs * 100) / 100,
-      address,
-      token_id: caller?.token_id,
-      user_id: caller?.user_id,
-      channel_id: caller?.channel_id ?? idAt(found?.segments, endpoint?.channelAt),
-      webhook_id: caller?.webhook_id ?? idAt(found?.segments, endpoint?.webhookAt),
-      trace_id: work?.traceId,
-    };
-    // 501 names a feature that we do not offer; nothing has failed.
-    if (response.status < 500 || response.status === 501) {
-      const beginning = endpoint?.lineBeginning ?? lineBeginning(request.method, found?.route.path);
-      log.infoText(lineText(beginning, line), "request.handled");
-    } else {
-      const about = { method: request.method, route: found?.route.path, ...line };
-      log.error({ ...about, err: internalErrorOf(request) }, "request.failed");
-    }
+    writeRequestLine(
+      log,
+      request,
+      { found, line: endpoint?.line },
+      {
+        request_id: id,
+        status: response.status,
+        duration_ms: Math.round(durationMs * 100) / 100,
+        address,
+        trace_id: work?.traceId,
+      },
+    );
     return response;
   }
 
@@ -159,21 +147,13 @@ function endpointsOf(application: Application): Endpoint[] {
     method,
     path,
     respond,
-    lineBeginning: lineBeginning(method, path),
-    channelAt: path.split("/").indexOf(":channel"),
-    webhookAt: path.split("/").indexOf(":subscription"),
+    line: lineOfEndpoint(method, path),
   });
   return application.routes.flatMap(({ method, path }) => {
     const respond = application.fastPaths?.get(`${method} ${path}`) ?? throughFramework(application, path);
     const endpoint = endpointOf(method, path, respond);
     return method === "GET" ? [endpoint, endpointOf("HEAD", path, respondToHead(respond))] : [endpoint];
   });
-}
-
-/** The id in that segment of the path. Any other text there stays out of the log. */
-function idAt(segments: string[] | undefined, at: number | undefined): string | undefined {
-  const text = at === undefined || at < 0 ? undefined : segments?.[at];
-  return text !== undefined && isUuid(text) ? text : undefined;
 }
 
 function throughFramework(application: Application, path: string): Respond {
@@ -236,32 +216,4 @@ function withHeaders(response: Response, headers: Record<string, string>): Respo
     if (name !== "cache-control" || !response.headers.has(name)) response.headers.set(name, value);
   }
   return response;
-}
-
-/** The request with another path. Not a copy: when a copy's body is refused half-read, Bun never sends the response. */
-function withPath(request: Request, path: string): Request {
-  const url = new URL(request.url);
-  url.pathname = path;
-  return Object.defineProperty(request, "url", { value: url.href });
-}
-
-/** A path of characters that can be read in one way only. */
-const plainPath = /^\/[\w/-]*$/;
-
-/** Makes the look-up of a request's path as a URL has it: undefined when the URL is invalid or names two hosts. */
-function makePathOf(): (request: Request) => string | undefined {
-  // Nearly all requests name the same host, so an origin that was parsed once needs no second look.
-  let origin = "";
-  return ({ url, headers }) => {
-    // Two headers arrive joined by a comma, and Bun takes the first for the URL (RFC 9112, 3.2 wants both refused).
-    if (headers.get("host")?.includes(",")) return undefined;
-    if (origin !== "" && url.startsWith(origin)) {
-      const path = url.slice(origin.length);
-      if (plainPath.test(path)) return path;
-    }
-    if (!/^https?:[^#]*$/.test(url)) return undefined;
-    const parsed = URL.parse(url);
-    if (parsed) origin = url.slice(0, url.indexOf("/", "https://".length));
-    return parsed?.pathname;
-  };
 }
