@@ -12,7 +12,7 @@ _parley() {
       *) found+=("${line//:/\\:}") ;;
     esac
   done
-  (( $#found )) && _describe -o 'parley' found
+  (( $#found )) && _describe parley found
 }
 (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
 compdef _parley parley
