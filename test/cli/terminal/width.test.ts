@@ -248,7 +248,7 @@ describe("without a terminal", () => {
     "parley serve prints no escape sequence",
     async () => {
       using own = await ownWorkspace();
-      await using serving = startServing(own.path, ["serve"], environment);
+      await using serving = startServing(own.path, ["serve", "--json"], environment);
       expect(await serving.firstLine()).not.toContain("\u001b");
       const { status, rest } = await serving.stop();
       expect(status).toBe(0);
