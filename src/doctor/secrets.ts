@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import type { Connection } from "../database/database.ts";
 import { findKey, keyFile } from "../secrets/key-file.ts";
 import { Vault } from "../secrets/vault.ts";
@@ -11,6 +11,8 @@ export async function checkKey({ dataDir, config }: Patient, db: Connection | un
   const check = "key";
   if (!config) return [skipped(check, "the settings have to be valid first")];
   const where = config.secretKey === "" ? keyFile(dataDir) : "PARLEY_SECRET_KEY";
+  // In a folder that this login may not enter, every file seems to be missing.
+  if (config.secretKey === "") accessSync(dataDir, constants.X_OK);
   if (config.secretKey === "" && !existsSync(where)) {
     return [
       failed(
