@@ -23,6 +23,7 @@ import { addServe } from "./commands/serve.ts";
 import { addStatus } from "./commands/status.ts";
 import { addTeams } from "./commands/teams.ts";
 import { addTokens } from "./commands/tokens.ts";
+import { addUpgrade } from "./commands/upgrade.ts";
 import { addUsers } from "./commands/users.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import { Invocation } from "./invocation/invocation.ts";
@@ -97,6 +98,7 @@ export function parleyProgram(environment: Environment): Command {
   addConfig(program, invocation);
   addBackup(program, invocation);
   addRestore(program, invocation);
+  addUpgrade(program, invocation);
   addOpenApi(program, invocation);
   addCompletion(program, invocation);
   addLicenses(program, invocation);

@@ -56,6 +56,7 @@ const layers = [
   "src/leaked-secrets.ts",
   "src/quickstart.ts",
   "src/data-folder.ts",
+  "src/trial",
   "src/status",
   "src/doctor",
   "src/app.ts",

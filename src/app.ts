@@ -2,11 +2,12 @@ import { type Config, processEnvironment, requestsAllowed, secretFiles } from ".
 import { dataDamaged } from "./system/data-errors.ts";
 import type { Database } from "./database/database.ts";
 import type { Loss } from "./database/watched-files.ts";
+import { ScheduledBackups } from "./backup/scheduled-backups.ts";
 import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
 import { findDamage } from "./database/integrity.ts";
 import type { AddressGuard } from "./outbound/address-guard.ts";
 import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
-import { DeliveryHold } from "./deliveries/hold.ts";
+import { DeliveryHold, holdOf } from "./deliveries/hold.ts";
 import { placesFor } from "./deliveries/places.ts";
 import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
@@ -175,6 +176,14 @@ export async function startApp({
   // Retention runs whether or not deliveries are enabled.
   const retention = new Retention(database, config.webhooksRetentionDays, log);
   retention.start();
+  const backups = new ScheduledBackups({
+    database,
+    dataDir,
+    log,
+    // A held server may be a copy that writes to the folder of the original.
+    mayPrune: () => holdOf(database.read) === undefined,
+  });
+  backups.start();
   const files = watchFiles(database, lock.path);
   noteServer(dataDir, { url: listening, pid: process.pid, version, started_at: timestamp(Date.now()) });
   // Startup succeeded; the caller now owns shutdown.
@@ -194,7 +203,7 @@ export async function startApp({
       files.stopWatching();
       // Concurrently: a slow client must not let the worker start new deliveries.
       survey.stop();
-      await Promise.all([server.stop(), deliveries?.stop(), retention.stop()]);
+      await Promise.all([server.stop(), deliveries?.stop(), retention.stop(), backups.stop()]);
       await metrics?.stop();
       forgetServer(dataDir);
       await tracing?.stop();

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   type BackupMade,
   exists,
@@ -6,45 +6,80 @@ import {
   makeBackup,
   requireBackupPlace,
 } from "../../src/backup/backup.ts";
+import { migrations } from "../../src/database/migrations.ts";
 import { DomainError } from "../../src/errors.ts";
 import { explainDataError } from "../../src/system/data-errors.ts";
+import { noteResult } from "../../src/backup/schedule.ts";
 import { addCommand } from "../invocation/command.ts";
+import { parseDuration } from "../invocation/durations.ts";
 import type { Invocation } from "../invocation/invocation.ts";
-import { newPassphrase, type PassphraseOptions } from "../invocation/passphrase.ts";
-import { byteSize } from "../terminal/quantity.ts";
+import { knownPassphrase, newPassphrase, type PassphraseOptions } from "../invocation/passphrase.ts";
+import { stoppingSignal } from "../invocation/stopping.ts";
+import { wholeNumber } from "../invocation/whole-number.ts";
+import { byteSize, counted, timeSpan } from "../terminal/quantity.ts";
+import { changeSchedule, type ScheduleOptions, showBackups } from "./backup-schedule.ts";
 
-type Options = PassphraseOptions;
+type Options = PassphraseOptions & ScheduleOptions & { verify?: true; scheduled?: true };
+
+/** How much longer than it copies a backup rests, so that requests and deliveries come first. */
+const restFactor = 1;
 
 /** `parley backup`: a consistent copy of the workspace in one file, while it is served or not. */
 export function addBackup(program: Command, invocation: Invocation): void {
   addCommand(program, "backup [file]", {
-    summary: "Write a backup of the workspace to a file, while it is served or not",
+    summary: "Back up the workspace to a file, while it is served or not",
     examples: [
       "parley backup /mnt/backups/parley.tar",
-      "parley backup /mnt/backups/parley.tar --passphrase-file /root/passphrase",
+      "parley backup --verify /mnt/backups/parley.tar",
+      "parley backup --every 6h --keep 14 --to /mnt/backups",
+      "parley backup --every off",
     ],
   })
     .option("--passphrase-file <file>", "seal the key with the passphrase in it; - is standard input")
     .option("--without-key", "leave the key file out")
+    .option("--verify", "check FILE, and serve a copy of it for a moment")
+    .option("--every <span>", "let the server make backups by itself, or off", parseSpan)
+    .option("--keep <number>", "how many of those to keep (default: 14)", wholeNumber(1, 100_000))
+    .option("--to <folder>", "the folder for those")
+    .addOption(new Option("--scheduled").hideHelp())
     .action(async (file: string | undefined, options: Options) => {
-      if (file === undefined) throw new DomainError("usage", "Where is the backup written? FILE is missing.");
+      if (options.every !== undefined && (file !== undefined || options.verify)) {
+        throw new DomainError("usage", "--every sets a schedule and takes no FILE. Give one or the other.");
+      }
+      if (options.every !== undefined) return await changeSchedule(invocation, options);
+      if (options.keep !== undefined || options.to !== undefined) {
+        throw new DomainError(
+          "usage",
+          "--keep and --to belong to a schedule: --every 6h --keep 14 --to FOLDER.",
+        );
+      }
+      if (options.verify) return await verify(invocation, file, options);
+      if (file === undefined) return await showBackups(invocation);
       await backUp(invocation, file, options);
     });
 }
 
+/** Milliseconds, or `off`. */
+function parseSpan(text: string): number | "off" {
+  if (text === "off") return text;
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    throw new InvalidArgumentError("It takes a number and a unit, such as 30m, 6h or 1d, or off.");
+  }
+}
+
 async function backUp(invocation: Invocation, file: string, options: Options): Promise<void> {
-  const { dataDir, output, prompts } = invocation;
-  const { baseUrl } = invocation;
+  const { dataDir, output, prompts, baseUrl } = invocation;
   requireBackupPlace(dataDir, file);
   const replaces = exists(file);
   if (replaces) await prompts.confirm(`${file} exists already. Replace it?`);
   const passphrase = hasKeyToSeal(dataDir) ? await newPassphrase(invocation, options) : undefined;
   using progress = output.progress();
-  const stopping = new AbortController();
-  const stop = () => stopping.abort(new DomainError("conflict", "Stopped. There is no backup."));
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, stop);
   const copying = {
-    signal: stopping.signal,
+    signal: stoppingSignal("Stopped. There is no backup."),
+    restFactor,
     onProgress: (done: number, total: number) => progress.showPart("Copying", done, total, byteSize),
   };
   const made = await makeBackup({ dataDir, file, baseUrl, passphrase, replaces, copying }).catch(
@@ -53,6 +88,7 @@ async function backUp(invocation: Invocation, file: string, options: Options): P
     },
   );
   progress.clear();
+  if (!options.scheduled) await noteMade(invocation, made);
   output.done({
     data: backupView(made),
     said: [
@@ -60,6 +96,56 @@ async function backUp(invocation: Invocation, file: string, options: Options): P
       keyLine(made, dataDir),
     ],
     brief: made.file,
+    next: `parley backup --verify ${made.file}`,
+  });
+}
+
+/** Notes the backup for `parley status`, unless the data is of another version: a backup before an upgrade changes nothing. */
+async function noteMade(invocation: Invocation, { file, bytes, manifest }: BackupMade): Promise<void> {
+  if (
+    manifest.migrations.join() !==
+    migrations
+      .map(({ name }) => name)
+      .toSorted()
+      .join()
+  )
+    return;
+  const at = Date.parse(manifest.created_at);
+  try {
+    await invocation.inWorkspace((database) =>
+      database.write((tx) => noteResult(tx, { kind: "by_hand", at, file, bytes, reason: null })),
+    );
+  } catch (error) {
+    invocation.output.note(`The backup could not be noted for parley status: ${String(error)}`);
+  }
+}
+
+async function verify(invocation: Invocation, file: string | undefined, options: Options): Promise<void> {
+  if (file === undefined) throw new DomainError("usage", "Which backup is verified? FILE is missing.");
+  const { output } = invocation;
+  const { verifyBackup } = await import("../../src/trial/verify.ts");
+  const passphrase =
+    options.passphraseFile === undefined ? undefined : await knownPassphrase(invocation, options);
+  using progress = output.progress();
+  const { manifest, ...found } = await verifyBackup(file, passphrase, {
+    signal: stoppingSignal("Stopped."),
+    onProgress: (done, total) => progress.showPart("Checking", done, total, byteSize),
+  });
+  progress.clear();
+  const { created_at, parley } = manifest;
+  output.done({
+    data: { file, created_at, parley, ...found },
+    said: [
+      `${file} is whole: a backup of ${created_at}, made by parley ${parley}.`,
+      `A copy was served after ${timeSpan(found.started_in_ms)}, and ${counted(found.messages, "message")} were read ` +
+        `from ${counted(found.teams, "team")}.`,
+      {
+        opened: "The key in it opens with the passphrase.",
+        sealed: "The key in it is sealed. To try the passphrase: --passphrase-file FILE.",
+        left_out: "The key is not in it.",
+      }[found.key],
+    ],
+    brief: file,
   });
 }
 

@@ -59,6 +59,8 @@ export function finishPendingRestore(dataDir: string): void {
   const [staged, kept] = [join(dataDir, plan.staged), join(dataDir, plan.kept)];
   if (existsSync(join(staged, "parley.db"))) {
     for (const name of databaseParts) keep(dataDir, name, kept);
+    // The new key of a rotation goes with the key that it was to replace.
+    if (existsSync(join(staged, "secret.key"))) keep(dataDir, "secret.key.new", kept);
     for (const name of replacedFiles) {
       if (!existsSync(join(staged, name))) continue;
       // If the old file is kept already, the one in its place is gone.

@@ -56,7 +56,10 @@ export function openRestorable(file: string): Archive {
   );
 }
 
-/** The text of the key file in the backup; undefined without one. */
+/**
+ * The text of the key file in the backup; undefined without a passphrase or where there is none.
+ * @throws DomainError `invalid` for another passphrase.
+ */
 export function keyIn({ manifest }: Archive, passphrase: string | undefined): string | undefined {
   return manifest.key === null || passphrase === undefined
     ? undefined
@@ -67,7 +70,7 @@ export function keyIn({ manifest }: Archive, passphrase: string | undefined): st
  * Writes the database of the backup to `path` and checks it completely.
  * @throws DomainError `invalid` for a damaged backup.
  */
-async function extractChecked(archive: Archive, path: string, checking: Checking): Promise<void> {
+export async function extractChecked(archive: Archive, path: string, checking: Checking): Promise<void> {
   const descriptor = openSync(path, "wx", 0o600);
   try {
     await archive.extractDatabase(descriptor, checking.onProgress);

@@ -203,6 +203,23 @@ export const jobs = sqliteTable("jobs", {
   attempts: integer().notNull(),
 });
 
+export const backupSchedule = sqliteTable("backup_schedule", {
+  id: integer().primaryKey(),
+  everyMs: integer("every_ms").notNull(),
+  keep: integer().notNull(),
+  folder: text().notNull(),
+  passphraseFile: text("passphrase_file"),
+  setAt: integer("set_at").notNull(),
+});
+
+export const backupResults = sqliteTable("backup_results", {
+  kind: text({ enum: ["made", "failed", "by_hand"] }).primaryKey(),
+  at: integer().notNull(),
+  file: text().notNull(),
+  bytes: integer(),
+  reason: text(),
+});
+
 export const queueClock = sqliteTable("queue_clock", {
   id: integer().primaryKey(),
   aheadMs: integer("ahead_ms").notNull(),

@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import { lstatSync, readdirSync, rmSync } from "node:fs";
+import { setPriority } from "node:os";
+import { join } from "node:path";
+import type { Connection, Database } from "../database/database.ts";
+import type { Log } from "../log/log.ts";
+import { machineHash } from "../system/machine.ts";
+import { listTeams } from "../teams/teams.ts";
+import { dueAt, noteResult } from "./schedule.ts";
+import { type ScheduleRow, selectSchedule } from "./store.ts";
+
+/** How often the schedule is read, in milliseconds: a command may have changed it. */
+const lookMs = 1_000;
+
+/** The lowest priority: requests and deliveries come first. */
+const niceness = 19;
+
+/** Makes backups by the schedule while the server runs, each in a process of its own. */
+export class ScheduledBackups {
+  readonly #database: Database;
+  readonly #dataDir: string;
+  readonly #log: Log;
+  readonly #mayPrune: () => boolean;
+  #timer: Timer | undefined;
+  #child: Bun.Subprocess | undefined;
+  #run: Promise<void> | undefined;
+  #isStopped = false;
+
+  /** `mayPrune` is asked before old backups are removed. */
+  constructor(parts: { database: Database; dataDir: string; log: Log; mayPrune: () => boolean }) {
+    this.#database = parts.database;
+    this.#dataDir = parts.dataDir;
+    this.#log = parts.log;
+    this.#mayPrune = parts.mayPrune;
+  }
+
+  /** Looks at once, so that a backup that was missed is made now, and from then on. */
+  start(): void {
+    this.#look();
+    this.#timer = setInterval(() => this.#look(), lookMs);
+  }
+
+  /** Ends a backup that is being made; nothing is left of it. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    this.#child?.kill("SIGTERM");
+    await this.#run;
+  }
+
+  #look(): void {
+    if (this.#run) return;
+    try {
+      const schedule = selectSchedule(this.#database.read);
+      const now = Date.now();
+      if (!schedule || dueAt(this.#database.read, schedule, now) > now) return;
+      this.#run = this.#backUp(schedule)
+        .catch((error: unknown) => this.#log.error({ err: error }, "backup.failed"))
+        .finally(() => (this.#run = undefined));
+    } catch (error) {
+      this.#log.error({ err: error }, "backup.failed");
+    }
+  }
+
+  async #backUp(schedule: ScheduleRow): Promise<void> {
+    const prefix = await prefixOf(this.#database.read);
+    const file = join(
+      schedule.folder,
+      `${prefix}${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}Z.tar`,
+    );
+    const startedAt = performance.now();
+    const outcome = await this.#runBackup(file, schedule);
+    if (this.#isStopped && "reason" in outcome) return;
+    const at = Date.now();
+    if ("reason" in outcome) {
+      this.#log.error({ file, reason: outcome.reason }, "backup.failed");
+      const failed = { kind: "failed" as const, at, file, bytes: null, reason: outcome.reason };
+      await this.#database.write((tx) => noteResult(tx, failed));
+      return;
+    }
+    const { bytes } = outcome;
+    await this.#database.write((tx) => noteResult(tx, { kind: "made", at, file, bytes, reason: null }));
+    const pruned = this.#mayPrune() ? prune(schedule.folder, prefix, schedule.keep) : 0;
+    const tookMs = Math.round(performance.now() - startedAt);
+    this.#log.info({ file, bytes, key: outcome.key, pruned, took_ms: tookMs }, "backup.made");
+  }
+
+  async #runBackup(
+    file: string,
+    { passphraseFile }: ScheduleRow,
+  ): Promise<{ bytes: number; key: string } | { reason: string }> {
+    const key = passphraseFile === null ? ["--without-key"] : ["--passphrase-file", passphraseFile];
+    // A file of this name is one that this schedule made within this second.
+    const args = ["backup", file, ...key, "--yes", "--json", "--scheduled", "--data-dir", this.#dataDir];
+    try {
+      const child = Bun.spawn([process.execPath, ...args], {
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "ignore",
+      });
+      this.#child = child;
+      lowerPriority(child.pid);
+      const text = await child.stdout.text();
+      await child.exited;
+      return (
+        outcomeIn(text) ?? { reason: `The process ended with status ${child.exitCode ?? child.signalCode}.` }
+      );
+    } catch (error) {
+      return { reason: error instanceof Error ? error.message : String(error) };
+    } finally {
+      this.#child = undefined;
+    }
+  }
+}
+
+function outcomeIn(text: string): { bytes: number; key: string } | { reason: string } | undefined {
+  try {
+    const { data, message } = JSON.parse(text) as {
+      data?: { bytes: number; key: string };
+      message?: string;
+    };
+    return data ?? (message === undefined ? undefined : { reason: message });
+  } catch {
+    return undefined;
+  }
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, niceness);
+  } catch {
+    // It may have ended already.
+  }
+}
+
+/**
+ * How the names of this server's backups begin. The workspace and the machine are in it, so that a copy of the workspace
+ * on another machine that writes to the same folder removes only its own.
+ */
+async function prefixOf(db: Connection): Promise<string> {
+  const [first] = (await listTeams(db)).toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  const workspace = (first?.id ?? randomUUID()).slice(-12);
+  return `parley-${workspace}-${machineHash()?.slice(0, 8) ?? "anywhere"}-`;
+}
+
+/**
+ * Removes the oldest backups with this prefix beyond `keep`, and what killed ones left. Returns how many backups.
+ */
+function prune(folder: string, prefix: string, keep: number): number {
+  const own = readdirSync(folder)
+    .filter((name) => name.startsWith(prefix) && lstatSync(join(folder, name)).isFile())
+    .sort();
+  for (const name of own.filter((each) => each.endsWith(".partial")))
+    rmSync(join(folder, name), { force: true });
+  const backups = own.filter((name) => /^[0-9TZ-]+\.tar$/.test(name.slice(prefix.length)));
+  const old = backups.slice(0, -keep);
+  for (const name of old) rmSync(join(folder, name), { force: true });
+  return old.length;
+}

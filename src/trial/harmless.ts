@@ -1,0 +1,40 @@
+import { listPeople } from "../accounts/people.ts";
+import { listAllChannels } from "../channels/channels.ts";
+import { openWorkspace } from "../data-folder.ts";
+import { listTeams } from "../teams/teams.ts";
+import { createToken } from "../tokens/tokens.ts";
+import { selectUser } from "../users/store.ts";
+
+/** How many teams a trial reads. */
+const teamsMax = 3;
+
+/** Something that a trial reads: the messages of a team's general channel, with a token that exists only in the copy. */
+export type Reading = { team: string; channelId: string; token: string };
+
+/**
+ * Makes a copy of a workspace fit to be served for a trial: it sends nothing, makes no backups, and has a token with
+ * which messages can be read. Migrates the copy to this version.
+ * @throws what `openWorkspace` throws.
+ */
+export async function makeHarmless(dataDir: string): Promise<{ teams: number; readings: Reading[] }> {
+  const database = openWorkspace(dataDir);
+  try {
+    const teams = await listTeams(database.read);
+    const readings: Reading[] = [];
+    await database.write((tx) => {
+      for (const table of ["jobs", "fan_outs", "backup_schedule"]) tx.$client.run(`DELETE FROM ${table}`);
+    });
+    for (const { id, name } of teams.slice(0, teamsMax)) {
+      const reader = (await listPeople(database.read, id)).find(({ active }) => active);
+      const general = (await listAllChannels(database.read, id)).find(({ is_general }) => is_general);
+      const user = reader && (await selectUser(database.read, id, reader.id));
+      if (!user || !general) continue;
+      const input = { name: "trial", scopes: ["messages:read" as const], expiresAt: null };
+      const { token } = await database.write((tx) => createToken(tx, user, input, "parley"));
+      readings.push({ team: name, channelId: general.id, token });
+    }
+    return { teams: teams.length, readings };
+  } finally {
+    await database.close();
+  }
+}
