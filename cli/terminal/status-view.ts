@@ -16,6 +16,7 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
     ["data folder", status.data_dir],
     ...serverLines(status),
     ["size", `${byteSize(size.database_bytes)}, write-ahead log ${byteSize(size.log_bytes)}`],
+    ["backup", backupText(status.backup)],
     ["disk", `${byteSize(size.free_bytes)} free`],
     ...holdLines(status),
     ["queue", queueText(queue)],
@@ -65,6 +66,14 @@ function holdLines({ hold }: WorkspaceStatus): Array<readonly [string, string]> 
   if (!hold) return [];
   const what = hold.kind === "older_copy" ? "an older copy" : "a copy from elsewhere";
   return [["deliveries", `held since ${relativeTime(hold.since)}: this is ${what}`]];
+}
+
+function backupText({ last, failed, schedule }: WorkspaceStatus["backup"]): string {
+  const made = last ? `${relativeTime(last.at)}, ${byteSize(last.bytes ?? 0)}` : "never";
+  const parts = [made, schedule ? `every ${timeSpan(schedule.every_ms)}` : "by hand only"];
+  // The reason may be long: `parley backup` has it.
+  if (failed) parts.push(`failed ${relativeTime(failed.at)} (parley backup)`);
+  return parts.join("; ");
 }
 
 function queueText(queue: WorkspaceStatus["queue"]): string {

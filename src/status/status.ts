@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { type BackupState, lastBackup } from "../backup/schedule.ts";
 import type { Connection } from "../database/database.ts";
 import { type Hold, holdOf } from "../deliveries/hold.ts";
 import { selectEventTime } from "../outbox/event-store.ts";
@@ -38,6 +39,7 @@ export type WorkspaceStatus = {
   version: string;
   data_dir: string;
   server: { running: boolean } & { [Key in keyof ServerNote]: ServerNote[Key] | null };
+  backup: BackupState;
   size: { database_bytes: number; log_bytes: number; free_bytes: number };
   teams: number;
   /** Why nothing is delivered; null when deliveries are not held. */
@@ -77,6 +79,7 @@ export async function gatherStatus(db: Connection, dataDir: string): Promise<Wor
     version,
     data_dir: dataDir,
     server: serverOf(dataDir),
+    backup: lastBackup(db),
     size: sizeOf(dataDir),
     teams: teams.length,
     hold: holdOf(db) ?? null,

@@ -50,7 +50,13 @@ test("a time that was missed is made up for at the start, with the key if a pass
   writeFileSync(join(folder.path, "passphrase"), "correct horse battery staple");
   await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
   const { schedule } = await runJson<State>(dataDir, [
-    ...["backup", "--every", "6h", "--to", to, "--passphrase-file", join(folder.path, "passphrase")],
+    "backup",
+    "--every",
+    "6h",
+    "--to",
+    to,
+    "--passphrase-file",
+    join(folder.path, "passphrase"),
   ]);
   expect(schedule).toMatchObject({ every_ms: 6 * 3_600_000, keep: 14, folder: to });
   await using server = await startServer({ dataDir });
