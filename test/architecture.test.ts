@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 const text = await Bun.file(join(root, "ARCHITECTURE.md")).text();
+/** With what it leaves to the page for those who change something. */
+const both = text + (await Bun.file(join(root, "CONTRIBUTING.md")).text());
 
 /** The layers as `scripts/layers.ts` lists them, lowest first: folders and single files of `src/` and `cli/`. */
 const layers = [
@@ -11,7 +13,7 @@ const layers = [
 ].map(([, layer = ""]) => layer);
 
 /** What is in backticks and looks like a path: folders end with a slash. */
-const paths = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*(?:\/|\.(?:ts|md|sql|json)))`/g)].map(
+const paths = [...both.matchAll(/`([\w.-]+(?:\/[\w.-]+)*(?:\/|\.(?:ts|md|sql|json)))`/g)].map(
   ([, path = ""]) => path,
 );
 
@@ -25,7 +27,7 @@ function placeOf(path: string): string | undefined {
   return [path, `src/${path}`].find((place) => existsSync(join(root, place)));
 }
 
-test("every file and folder that ARCHITECTURE.md names is there", () => {
+test("every file and folder that ARCHITECTURE.md and CONTRIBUTING.md name is there", () => {
   expect(paths.length).toBeGreaterThan(80);
   // In a domain folder files go by these names; which folder is the reader's to choose.
   const ofEachDomain = ["messages.ts", "store.ts", "schemas.ts", "resource.ts"];
@@ -33,8 +35,10 @@ test("every file and folder that ARCHITECTURE.md names is there", () => {
   expect(missing).toEqual([]);
 });
 
-test("every link of ARCHITECTURE.md leads somewhere", () => {
-  const links = [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, link = ""]) => link);
+test("every link of ARCHITECTURE.md and CONTRIBUTING.md leads somewhere", () => {
+  const links = [...both.matchAll(/\]\(([^)#]+)[^)]*\)/g)]
+    .map(([, link = ""]) => link)
+    .filter((link) => !link.startsWith("https://"));
   expect(links.length).toBeGreaterThan(0);
   expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
 });
