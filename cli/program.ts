@@ -51,6 +51,8 @@ export function parleyProgram(environment: Environment): Command {
     .configureOutput({ outputError: () => {} })
     .configureHelp({
       showGlobalOptions: true,
+      // What follows the name only pushes the descriptions aside; the help of each command has it.
+      subcommandTerm: (command) => command.name(),
       // Next to a list of subcommands, the global options would bury it.
       visibleGlobalOptions: (command) =>
         command.commands.length > 0
@@ -78,30 +80,37 @@ export function parleyProgram(environment: Environment): Command {
     .option("--yes", "skip confirmation prompts")
     .addHelpText("after", "\nExample:\n  parley quickstart");
 
+  // A group is for the commands that follow it.
+  program.commandsGroup("Run a server:");
   addQuickstart(program, invocation);
   addInit(program, invocation);
   addServe(program, invocation);
   addStatus(program, invocation);
   addDoctor(program, invocation);
+  addConfig(program, invocation);
+  program.commandsGroup("Manage a team:");
   addTeams(program, invocation);
   addUsers(program, invocation);
-  addBots(program, invocation);
   addChannels(program, invocation);
+  addEmojiNoun(program, invocation);
+  addAudit(program, invocation);
+  program.commandsGroup("Connect programs:");
+  addBots(program, invocation);
   addTokens(program, invocation);
   addIncomingWebhooks(program, invocation);
   addWebhooks(program, invocation);
   addDeliveries(program, invocation);
   addListen(program, invocation);
-  addEmojiNoun(program, invocation);
-  addSecrets(program, invocation);
-  addAudit(program, invocation);
-  addConfig(program, invocation);
+  program.commandsGroup("Keep the data safe:");
   addBackup(program, invocation);
   addRestore(program, invocation);
   addUpgrade(program, invocation);
+  addSecrets(program, invocation);
+  program.commandsGroup("More:");
   addOpenApi(program, invocation);
   addCompletion(program, invocation);
   addLicenses(program, invocation);
+  program.helpCommand("help [command]", "Display help for a command");
   return program;
 }
 

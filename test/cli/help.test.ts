@@ -66,6 +66,23 @@ test.concurrent.each(commands.map(({ path, command }) => [path.join(" "), path, 
   },
 );
 
+test("parley --help groups what it lists, and gives the name alone so that most lines fit", async () => {
+  const help = await compiledHelp([]);
+  expect(help.match(/^[A-Z].*:$/gm)).toEqual([
+    "Options:",
+    "Run a server:",
+    "Manage a team:",
+    "Connect programs:",
+    "Keep the data safe:",
+    "More:",
+    "Example:",
+  ]);
+  const listed = help.slice(help.indexOf("Run a server:")).matchAll(/^ {2}([a-z-]+) {2,}[A-Z]/gm);
+  expect(new Set([...listed].map(([, name]) => name))).toEqual(
+    new Set(["help", ...commands.filter(({ path }) => path.length === 1).map(({ path }) => path[0])]),
+  );
+});
+
 test("a verb's help is what the compiled program prints", async () => {
   const [verb] = commands.filter(({ path }) => path.length === 2);
   expect(await compiledHelp(verb?.path ?? [])).toBe(helpOf(verb?.command as Command));
