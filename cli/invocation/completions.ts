@@ -4,7 +4,12 @@ import type { Argument, Command, Option } from "commander";
 export type Completion = { word: string; description: string };
 
 /** Placeholders of options and arguments that stand for a path, and what the shell is asked for. */
-const paths: Record<string, string> = { file: ":files", dir: ":folders" };
+const paths: Record<string, string> = {
+  file: ":files",
+  binary: ":files",
+  dir: ":folders",
+  folder: ":folders",
+};
 
 /** Where the cursor is, after the words before it. */
 type Cursor = {

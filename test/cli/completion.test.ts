@@ -31,8 +31,9 @@ describe("completion", () => {
       const names = command.commands.map((child) => child.name());
       if (names.length > 0) expect(after(...path, "")).toEqual(names);
       const options = after(...path, "-");
-      for (const { long } of [...command.options, ...program.options.slice(1)]) {
-        expect(options, path.join(" ")).toContain(long ?? "");
+      for (const { long, hidden } of [...command.options, ...program.options.slice(1)]) {
+        if (hidden) expect(options, path.join(" ")).not.toContain(long ?? "");
+        else expect(options, path.join(" ")).toContain(long ?? "");
       }
       for (const { description } of completionsOf(program, [...path, "-"])) expect(description).not.toBe("");
     }
@@ -65,6 +66,8 @@ describe("completion", () => {
     [["openapi", "--out", ""], [":files"]],
     [["openapi", "--out=/tmp/"], [":files"]],
     [["status", "--data-dir", ""], [":folders"]],
+    [["backup", "--every", "6h", "--to", ""], [":folders"]],
+    [["upgrade", "--rehearse", ""], [":files"]],
     [["nonsense", "more", "x"], []],
     [["users", "set-role", "ana", "admin", "o"], []],
   ])("of %j is %j", (words, expected) => {
