@@ -41,7 +41,7 @@ async function rehearse({ dataDir, output }: Invocation, binary: string): Promis
     said: [
       from === to
         ? `${binary} is parley ${to}, the version that you have.`
-        : `The upgrade from parley ${from} to ${to} works on a copy of this workspace.`,
+        : `The upgrade from ${from === null ? "an older parley" : `parley ${from}`} to ${to} works on a copy of this workspace.`,
       migrations.length === 0
         ? "It changes no tables."
         : `It applied ${counted(migrations.length, "migration")} in ${timeSpan(done.migrated_in_ms)}: ${migrations.join(", ")}.`,

@@ -2,6 +2,7 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { accessSync, closeSync, constants, openSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { factsOf } from "../backup/workspace-facts.ts";
+import { migrations as known } from "../database/migrations.ts";
 import { copyDatabase, type Copying } from "../database/snapshot.ts";
 import { DomainError } from "../errors.ts";
 import { version } from "../version.ts";
@@ -11,7 +12,8 @@ import { makeHarmless } from "./harmless.ts";
 
 /** What an upgrade to the program would take, as tried on a copy. */
 export type Rehearsal = Booted & {
-  from: string;
+  /** Null when the data is of an older version than this program, which cannot know which. */
+  from: string | null;
   to: string;
   /** The migrations that the program applied. */
   migrations: string[];
@@ -34,18 +36,21 @@ export async function rehearseUpgrade(dataDir: string, file: string, copying: Co
   using folder = trialFolder(statSync(database).size);
   const copy = join(folder.path, "parley.db");
   await copyTo(copy, database, copying);
-  const { teams, readings } = await makeHarmless(folder.path);
-
   const before = migrationsIn(copy);
   const bytesBefore = statSync(copy).size;
+  // Whoever opens older data first migrates it, and that has to be the program.
+  const isOlder = known.some(({ name }) => !before.includes(name));
+  const early = isOlder ? undefined : await makeHarmless(folder.path);
+
   const startedAt = performance.now();
   await migrateWith(program, folder.path, copying.signal);
   const migratedInMs = Math.round(performance.now() - startedAt);
   const migrations = migrationsIn(copy).filter((name) => !before.includes(name));
+  const { teams, readings } = early ?? (await makeHarmless(folder.path));
   const booted = await bootAndRead(program, folder.path, readings, copying.signal);
   return {
     ...booted,
-    from: version,
+    from: isOlder ? null : version,
     to,
     migrations,
     migrated_in_ms: migratedInMs,

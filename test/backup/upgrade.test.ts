@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { onTerminal, run, runJson, runRefused } from "../support/cli.ts";
-import { startServer } from "../support/server.ts";
+import { parley, startServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const newest = migrations.at(-1)?.name ?? "";
@@ -118,6 +118,18 @@ test("the refusal to upgrade under a server names both versions", async () => {
     `parley ${version.trim()} is serving ${server.dataDir}, and this is parley ${version.trim()}`,
   );
 }, 20_000);
+
+test("a new version rehearses the upgrade of an older one's data, which has no such command", async () => {
+  using folder = temporaryFolder();
+  oldFolder(folder.path, [newest]);
+  const { status, stdout } = await run(folder.path, ["upgrade", "--rehearse", parley, "--json"]);
+  expect(status, stdout).toBe(0);
+  const { data } = JSON.parse(stdout) as { data: Record<string, unknown> };
+  expect(data).toMatchObject({ from: null, migrations: [newest], teams: 1 });
+  const said = await run(folder.path, ["upgrade", "--rehearse", parley]);
+  expect(said.stdout).toStartWith(`The upgrade from an older parley to ${String(data.to)} works`);
+  expect(appliedIn(folder.path)).not.toContain(newest);
+});
 
 /** Makes the migration fail. */
 function obstruct(path: string, name: string): void {
