@@ -9,9 +9,9 @@ import queueClock from "../../migrations/0007_queue_clock.sql" with { type: "tex
 import subscriptionCreators from "../../migrations/0008_subscription_creators.sql" with { type: "text" };
 import fanOuts from "../../migrations/0009_fan_outs.sql" with { type: "text" };
 import eventTraceparent from "../../migrations/0011_event_traceparent.sql" with { type: "text" };
+import deliveryHold from "../../migrations/0012_delivery_hold.sql" with { type: "text" };
 import backupSchedule from "../../migrations/0013_backup_schedule.sql" with { type: "text" };
 import keyRotation from "../../migrations/0014_key_rotation.sql" with { type: "text" };
-import deliveryHold from "../../migrations/0012_delivery_hold.sql" with { type: "text" };
 import { completeEarlyTables } from "../../migrations/0004_early_tables.ts";
 import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
@@ -32,7 +32,7 @@ export const migrations: readonly Migration[] = [
   { name: "0009_fan_outs", sql: fanOuts },
   { name: "0010_signed_addresses", change: hashSignedAddresses },
   { name: "0011_event_traceparent", sql: eventTraceparent },
+  { name: "0012_delivery_hold", sql: deliveryHold },
   { name: "0013_backup_schedule", sql: backupSchedule },
   { name: "0014_key_rotation", sql: keyRotation },
-  { name: "0012_delivery_hold", sql: deliveryHold },
 ];

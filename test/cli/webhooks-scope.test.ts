@@ -78,7 +78,8 @@ describe("on a terminal such a token needs a confirmation", () => {
   test("and is created after a yes", async () => {
     const before = await tokens();
     await using screen = onTerminal(folder.path, create("--bot", bot.id, ...subscribing));
-    await screen.shows("the messages of the whole workspace are sent to any URL that Build Bot registers");
+    await screen.shows("the messages of the whole workspace are sent to any URL");
+    await screen.shows("that Build Bot registers");
     await screen.shows("Grant webhooks:write");
     screen.type("y");
     await screen.shows("It is shown only once:");

@@ -57,6 +57,8 @@ describe("the health routes", () => {
   test("say that the server is not ready while nothing can be written, and that it is again afterwards", async () => {
     await using server = await startServer();
     using other = new SqliteFile(join(server.dataDir, "parley.db"));
+    // The server itself writes now and then, so the lock may have to be waited for.
+    other.run("PRAGMA busy_timeout = 10000");
     other.run("BEGIN IMMEDIATE");
     const { status, report } = await readyz(server.url);
     expect([status, report.status]).toEqual([503, "failing"]);
