@@ -13,7 +13,7 @@ import {
 } from "./store.ts";
 
 /** After a failed backup the next try comes this much later, in milliseconds, or sooner if the schedule says so. */
-const retryMs = 15 * 60_000;
+export const retryMs = 15 * 60_000;
 
 /** What the server does by itself: how often, how many of its backups it keeps, and where. */
 export type Schedule = {

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { setPriority } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Connection, Database } from "../database/database.ts";
 import type { Log } from "../log/log.ts";
 import { machineHash } from "../system/machine.ts";
 import { listTeams } from "../teams/teams.ts";
-import { dueAt, noteResult } from "./schedule.ts";
-import { type ScheduleRow, selectSchedule } from "./store.ts";
+import { dueAt, noteResult, retryMs } from "./schedule.ts";
+import { type ResultRow, type ScheduleRow, selectSchedule } from "./store.ts";
 
 /** How often the schedule is read, in milliseconds: a command may have changed it. */
 const lookMs = 1_000;
@@ -25,6 +25,8 @@ export class ScheduledBackups {
   #child: Bun.Subprocess | undefined;
   #run: Promise<void> | undefined;
   #isStopped = false;
+  /** While the database cannot say that a backup was made, it goes on asking for one. By `performance.now()`. */
+  #pausedUntil = 0;
 
   /** `mayPrune` is asked before old backups are removed. */
   constructor(parts: { database: Database; dataDir: string; log: Log; mayPrune: () => boolean }) {
@@ -49,17 +51,22 @@ export class ScheduledBackups {
   }
 
   #look(): void {
-    if (this.#run) return;
+    if (this.#run || performance.now() < this.#pausedUntil) return;
     try {
       const schedule = selectSchedule(this.#database.read);
       const now = Date.now();
       if (!schedule || dueAt(this.#database.read, schedule, now) > now) return;
       this.#run = this.#backUp(schedule)
-        .catch((error: unknown) => this.#log.error({ err: error }, "backup.failed"))
+        .catch((error: unknown) => this.#pauseAfter(error))
         .finally(() => (this.#run = undefined));
     } catch (error) {
-      this.#log.error({ err: error }, "backup.failed");
+      this.#pauseAfter(error);
     }
+  }
+
+  #pauseAfter(error: unknown): void {
+    this.#log.error({ err: error }, "backup.failed");
+    this.#pausedUntil = performance.now() + retryMs;
   }
 
   async #backUp(schedule: ScheduleRow): Promise<void> {
@@ -74,15 +81,23 @@ export class ScheduledBackups {
     const at = Date.now();
     if ("reason" in outcome) {
       this.#log.error({ file, reason: outcome.reason }, "backup.failed");
-      const failed = { kind: "failed" as const, at, file, bytes: null, reason: outcome.reason };
-      await this.#database.write((tx) => noteResult(tx, failed));
+      await this.#note({ kind: "failed", at, file, bytes: null, reason: outcome.reason });
       return;
     }
     const { bytes } = outcome;
-    await this.#database.write((tx) => noteResult(tx, { kind: "made", at, file, bytes, reason: null }));
-    const pruned = this.#mayPrune() ? prune(schedule.folder, prefix, schedule.keep) : 0;
+    let pruned = 0;
+    try {
+      // Before the note, which a database that cannot be written does not take: backups would gather meanwhile.
+      if (this.#mayPrune()) pruned = prune(file, prefix, schedule.keep);
+    } finally {
+      await this.#note({ kind: "made", at, file, bytes, reason: null });
+    }
     const tookMs = Math.round(performance.now() - startedAt);
     this.#log.info({ file, bytes, key: outcome.key, pruned, took_ms: tookMs }, "backup.made");
+  }
+
+  async #note(result: ResultRow): Promise<void> {
+    await this.#database.write((tx) => noteResult(tx, result));
   }
 
   async #runBackup(
@@ -144,16 +159,20 @@ async function prefixOf(db: Connection): Promise<string> {
 }
 
 /**
- * Removes the oldest backups with this prefix beyond `keep`, and what killed ones left. Returns how many backups.
+ * Removes the oldest backups with the prefix next to the one that was just made, beyond `keep` of them, and what killed
+ * ones left. Returns how many backups. After a clock was set back the new one is not the newest by its name.
  */
-function prune(folder: string, prefix: string, keep: number): number {
+function prune(made: string, prefix: string, keep: number): number {
+  const folder = dirname(made);
   const own = readdirSync(folder)
     .filter((name) => name.startsWith(prefix) && lstatSync(join(folder, name)).isFile())
     .sort();
   for (const name of own.filter((each) => each.endsWith(".partial")))
     rmSync(join(folder, name), { force: true });
-  const backups = own.filter((name) => /^[0-9TZ-]+\.tar$/.test(name.slice(prefix.length)));
-  const old = backups.slice(0, -keep);
+  const others = own.filter(
+    (name) => /^[0-9TZ-]+\.tar$/.test(name.slice(prefix.length)) && name !== basename(made),
+  );
+  const old = others.slice(0, Math.max(0, others.length - (keep - 1)));
   for (const name of old) rmSync(join(folder, name), { force: true });
   return old.length;
 }

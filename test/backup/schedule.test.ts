@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { Database } from "bun:sqlite";
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { run, runJson, runRefused } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
@@ -89,6 +90,45 @@ test("a backup of the schedule that fails is logged and shown with its reason", 
     generous,
   );
   expect(state.failed?.reason).toContain("There is no folder");
+}, 60_000);
+
+test("a database that takes no note of its backups does not get one after the other", async () => {
+  using folder = temporaryFolder();
+  const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
+  mkdirSync(to);
+  await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
+  await runJson(dataDir, ["backup", "--every", "6h", "--to", to]);
+  {
+    using file = new Database(join(dataDir, "parley.db"), { strict: true });
+    file.run(
+      "CREATE TRIGGER full BEFORE INSERT ON backup_results BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    );
+  }
+  await using server = await startServer({ dataDir });
+  const failures = () => server.logLines().filter((line) => line.includes('"backup.failed"')).length;
+  await until("the note fails", () => failures() > 0, generous);
+  // The schedule is read each second.
+  const since = performance.now();
+  await until("it was read again", () => failures() > 1 || performance.now() > since + 3_000, generous);
+  expect({ failures: failures(), backups: readdirSync(to).length }).toEqual({ failures: 1, backups: 1 });
+}, 60_000);
+
+test("a backup is not removed at once because earlier ones were made by a clock that was ahead", async () => {
+  using folder = temporaryFolder();
+  const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
+  mkdirSync(to);
+  await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
+  await runJson(dataDir, ["backup", "--every", "6h", "--to", to]);
+  await using server = await startServer({ dataDir });
+  const made = () => server.logLines().filter((line) => line.includes('"backup.made"'));
+  await until("the first backup is made", () => made().length === 1, generous);
+  const [first = ""] = readdirSync(to);
+  const ahead = ["2096", "2097"].map((year) => first.replace(/\d{4}(?=-\d\d-\d\dT)/, year));
+  for (const name of ahead) copyFileSync(join(to, first), join(to, name));
+  await runJson(dataDir, ["backup", "--every", "6h", "--keep", "2", "--to", to]);
+  const line = await until("the second backup is made", () => made()[1], generous);
+  const { file } = JSON.parse(line) as { file: string };
+  expect(readdirSync(to).toSorted()).toEqual([basename(file), ahead[1] ?? ""]);
 }, 60_000);
 
 test("a schedule needs a folder outside of the data folder, and a FILE contradicts it", async () => {
