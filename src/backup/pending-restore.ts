@@ -1,6 +1,6 @@
 import {
-  chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -98,9 +98,12 @@ function keep(dataDir: string, name: string, kept: string): void {
   renameSync(join(dataDir, name), join(kept, name));
 }
 
-/** As root, gives the file to the owner and the group of the folder, whose service would otherwise be locked out. */
+/**
+ * As root, gives the file to the owner and the group of the folder, whose service would otherwise be locked out. Does
+ * not follow a symbolic link: that owner could put one there to be given any file of the machine.
+ */
 export function giveToOwnerOf(folder: string, path: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(folder);
-  chownSync(path, uid, gid);
+  lchownSync(path, uid, gid);
 }
