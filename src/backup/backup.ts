@@ -1,3 +1,4 @@
+import { Database as SqliteFile } from "bun:sqlite";
 import {
   closeSync,
   existsSync,
@@ -77,8 +78,9 @@ export async function makeBackup(options: {
     if (!described.facts) throw noWorkspace(dataDir);
     const manifest = newManifest(described.facts, database, baseUrl);
     const key = readTrusted(keyFile(dataDir), "PARLEY_SECRET_KEY");
-    // One key would not open every secret of this copy.
-    if (passphrase !== undefined && (described.isRotating || key !== keyBefore)) throw keyChanging();
+    // One key would not open every secret of this copy, which may have commits that came after its description.
+    const isRotating = described.isRotating || key !== keyBefore || isRotatingNow(databasePath);
+    if (passphrase !== undefined && isRotating) throw keyChanging();
     if (key !== undefined && passphrase !== undefined) manifest.key = sealKey(key, passphrase, manifest.id);
     const bytes = finishArchive(descriptor, manifest);
     ftruncateSync(descriptor, bytes);
@@ -90,6 +92,12 @@ export async function makeBackup(options: {
     closeSync(descriptor);
     rmSync(partial, { force: true });
   }
+}
+
+function isRotatingNow(databasePath: string): boolean {
+  using file = new SqliteFile(databasePath, { readwrite: true, strict: true });
+  file.run("PRAGMA busy_timeout = 5000");
+  return isKeyRotating(file);
 }
 
 /** Whether the data folder has a key file, which a passphrase can seal into a backup. */

@@ -2,6 +2,7 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeBackup } from "../../src/backup/backup.ts";
 import { onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { contentOf } from "../support/data-folder.ts";
 import { openPipe } from "../support/pipe.ts";
@@ -80,6 +81,26 @@ async function fillWorkspace(dataDir: string): Promise<{ token: string; channel:
   })();
   return { token, channel: general.id };
 }
+
+test("a backup whose key began to be rotated while it was made is refused, since it would need two keys", async () => {
+  using folder = temporaryFolder();
+  const dataDir = join(folder.path, "data");
+  await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
+  const beginRotation = () => {
+    using file = new SqliteFile(join(dataDir, "parley.db"), { strict: true });
+    file.run("INSERT OR IGNORE INTO key_rotation VALUES (1, x'00', x'01', 0, 'cli:ada')");
+  };
+  const parts = { dataDir, baseUrl: "", replaces: false, copying: { onProgress: beginRotation } };
+  const [sealed, plain] = ["sealed", "plain"].map((name) => join(folder.path, `${name}.tar`)) as [
+    string,
+    string,
+  ];
+  await expect(makeBackup({ ...parts, file: sealed, passphrase })).rejects.toThrow(
+    "The key was being rotated",
+  );
+  await makeBackup({ ...parts, file: plain });
+  expect(readdirSync(folder.path).toSorted()).toEqual(["data", "plain.tar"]);
+});
 
 describe("a backup", () => {
   let folder: TemporaryFolder;
