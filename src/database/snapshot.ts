@@ -145,7 +145,7 @@ class Pages implements Disposable {
     for (const [number, at] of this.#committed.offsets) {
       if (number > this.count) continue;
       readSync(this.#log, page, 0, this.bytes, at);
-      writeSync(descriptor, page, 0, this.bytes, offset + (number - 1) * this.bytes);
+      writeFully(descriptor, page, offset + (number - 1) * this.bytes);
     }
     return readLogHeader(this.#log)?.equals(this.#committed.header) === true;
   }

@@ -16,8 +16,9 @@ import { dirname, resolve } from "node:path";
 import { hasCode } from "./error-code.ts";
 
 /**
- * Writes a new file for its owner alone (mode 0600), or with the owner and mode of `like`. It is written under a temporary name and then renamed, so that it
- * exists completely or not at all, and is on disk when this returns: data that depends on it may be committed then.
+ * Writes a new file for its owner alone (mode 0600), or with the owner and mode of `like`. It is written under a
+ * temporary name and then renamed, so that it exists completely or not at all, and is on disk when this returns: data
+ * that depends on it may be committed then.
  * `text` may be a function of the time of the file's birth, in nanoseconds since 1970; 0 where none is known.
  * @throws the operating system's error; nothing is left behind.
  */

@@ -49,9 +49,9 @@ export async function bootAndRead(
     }
     return { started_in_ms: startedInMs, messages };
   } finally {
-    clearTimeout(tooLate);
     child.kill("SIGTERM");
     await child.exited;
+    clearTimeout(tooLate);
   }
 }
 
