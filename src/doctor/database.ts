@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { requireDatabase } from "../data-folder.ts";
 import type { Connection } from "../database/database.ts";
 import { findDamage } from "../database/integrity.ts";
-import { lookAt } from "../database/look.ts";
+import { type Look, lookAt } from "../database/look.ts";
 import { migrations } from "../database/migrations.ts";
 import { requireSafeSqlite } from "../database/open.ts";
 import { requireOwnLog } from "../database/wal-number.ts";
@@ -17,10 +17,10 @@ const largeLogBytes = 64_000_000;
 const backup = "Stop the server and restore a backup; .recover of sqlite3 saves what is still readable.";
 
 /** The open database, or the finding that says why it cannot be opened. */
-export type Opened = Disposable & ({ connection: Connection } | { finding: Finding });
+export type Opened = Look | (Disposable & { finding: Finding });
 
 /** Opens the database without changing it. */
-export function openForChecks({ dataDir }: Patient, isServed: boolean): Opened {
+export function openForChecks({ dataDir }: Patient): Opened {
   const path = join(dataDir, "parley.db");
   const failedToOpen = (error: unknown, remedy?: string) => ({
     finding: failed("database", reasonOf(explainDataError(error, dataDir)), remedy),
@@ -35,7 +35,7 @@ export function openForChecks({ dataDir }: Patient, isServed: boolean): Opened {
       );
     }
     requireOwnLog(path);
-    const look = lookAt(path, isServed);
+    const look = lookAt(path);
     try {
       // SQLite opens a file when it is first read.
       look.connection.$client.query("SELECT name FROM migrations LIMIT 1").get();
@@ -88,10 +88,36 @@ export function checkMigrations(db: Connection): Finding[] {
   return [ok(check, "none to apply")];
 }
 
+/** How often the check begins anew because another process has begun to use the database. */
+const looksMax = 3;
+
 /**
- * Reads what can be read in bounded time, or with `isFull` everything.
+ * Reads what can be read in bounded time, or with `isFull` everything. A server may start meanwhile, whose changes must
+ * not look like damage.
  */
-export function checkIntegrity(db: Connection, isFull: boolean): Finding[] {
+export function checkIntegrity({ dataDir }: Patient, look: Look, isFull: boolean): Finding[] {
+  const found = integrityIn(look, isFull);
+  if (found) return found;
+  for (let looks = 1; looks < looksMax; looks++) {
+    using again = lookAt(join(dataDir, "parley.db"));
+    const foundAgain = integrityIn(again, isFull);
+    if (foundAgain) return foundAgain;
+  }
+  return [skipped("integrity", "the database changed while it was read; run doctor again")];
+}
+
+/** Undefined when what was read may be of two states. */
+function integrityIn(look: Look, isFull: boolean): Finding[] | undefined {
+  try {
+    const found = integrityOf(look.connection, isFull);
+    return look.isOutdated() ? undefined : found;
+  } catch (error) {
+    if (look.isOutdated()) return undefined;
+    throw error;
+  }
+}
+
+function integrityOf(db: Connection, isFull: boolean): Finding[] {
   const check = "integrity";
   const file = db.$client;
   if (isFull) {

@@ -47,17 +47,17 @@ export async function examine(
   }
   // Everything else about a folder that is not there would say the same.
   if (!existsSync(dataDir)) return findings;
-  using opened = openForChecks(patient, server.isRunning);
+  using opened = openForChecks(patient);
   let readable: Connection | undefined;
   if ("finding" in opened) findings.push(opened.finding);
   else {
     const { connection } = opened;
     await check("SQLite", () => checkSqlite(connection));
     const [migrated] = await check("migrations", () => checkMigrations(connection));
-    const [integrity] = await check("integrity", () => checkIntegrity(connection, isFull));
+    const [integrity] = await check("integrity", () => checkIntegrity(patient, opened, isFull));
     await check("write-ahead log", () => checkLogSize(patient));
     // Queries for the tables of this version fail on others, and on damaged ones.
-    if (migrated === "ok" && integrity === "ok") readable = connection;
+    if (migrated === "ok" && integrity === "ok" && !opened.isOutdated()) readable = connection;
   }
   await check("key", () => checkKey(patient, readable));
   await check("clock", () => checkClock(readable));

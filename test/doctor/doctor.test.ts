@@ -12,6 +12,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { lookAt } from "../../src/database/look.ts";
+import { checkIntegrity } from "../../src/doctor/database.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
 import { hashOf } from "../../src/secrets/secret-text.ts";
@@ -109,6 +111,26 @@ test("doctor finds nothing wrong with a healthy workspace, and leaves every file
   const { stdout, stderr } = await run(folder.path, ["doctor"], { PARLEY_PORT: "0" });
   expect(stdout).toMatch(/^ok +integrity +what every request reads is sound/m);
   expect(stdout + stderr).not.toContain("\u001b");
+});
+
+test("what a server writes while doctor reads a stopped workspace is no damage", async () => {
+  using folder = await workspaceFolder();
+  const path = join(folder.path, "parley.db");
+  change(folder.path, "CREATE TABLE notes (text text); CREATE INDEX notes_by_text ON notes (text)");
+  using look = lookAt(path);
+  // SQLite keeps the pages that it has read.
+  look.connection.$client.query("SELECT count(text) FROM notes INDEXED BY notes_by_text").get();
+  const notes = Array.from({ length: 1_000 }, (_, number) => `('note ${number}')`);
+  change(folder.path, `INSERT INTO notes VALUES ${notes.join()}`);
+  const patient = { dataDir: folder.path, environment: {}, config: undefined };
+  expect(checkIntegrity(patient, look, true)).toMatchObject([{ check: "integrity", state: "ok" }]);
+  expect(readdirSync(folder.path).toSorted()).toEqual(["parley.db", "secret.key"]);
+
+  using inUse = new SqliteFile(path, { strict: true });
+  inUse.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  using lookInUse = lookAt(path);
+  inUse.run("INSERT INTO notes VALUES ('the latest')");
+  expect(lookInUse.connection.$client.query("SELECT count(*) FROM notes").values()).toEqual([[1_001]]);
 });
 
 test("doctor asks a running server, here and at its public address", async () => {
