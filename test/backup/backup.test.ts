@@ -95,9 +95,10 @@ test("a backup whose key began to be rotated while it was made is refused, since
     string,
     string,
   ];
-  await expect(makeBackup({ ...parts, file: sealed, passphrase })).rejects.toThrow(
-    "The key was being rotated",
+  const refused: unknown = await makeBackup({ ...parts, file: sealed, passphrase }).catch(
+    (error: unknown) => error,
   );
+  expect(String(refused)).toContain("The key was being rotated");
   await makeBackup({ ...parts, file: plain });
   expect(readdirSync(folder.path).toSorted()).toEqual(["data", "plain.tar"]);
 });

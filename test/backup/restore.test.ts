@@ -11,14 +11,12 @@ import {
   renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   truncateSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { finishArchive, openArchive } from "../../src/backup/archive.ts";
-import { giveToOwnerOf } from "../../src/backup/pending-restore.ts";
 import { openRestorable, restoreBackup } from "../../src/backup/restore.ts";
 import { version } from "../../src/version.ts";
 import { run, runJson, runRefused } from "../support/cli.ts";
@@ -113,18 +111,6 @@ test("the files belong to the owner of the folder, whoever restores", async () =
     const { uid, mode } = statSync(join(dataDir, name));
     expect({ name, uid, others: mode & 0o077 }).toEqual({ name, uid: owner, others: 0 });
   }
-});
-
-test("a link that the folder's owner puts there gets nobody's file", () => {
-  const owned = inFolder("linked");
-  mkdirSync(owned);
-  const file = inFolder("not-the-owners");
-  writeFileSync(file, "");
-  const { uid } = statSync(file);
-  symlinkSync(file, join(owned, "server.lock"));
-  if (process.geteuid?.() === 0) chownSync(owned, 12_345, 12_345);
-  giveToOwnerOf(owned, join(owned, "server.lock"));
-  expect(statSync(file).uid).toBe(uid);
 });
 
 describe("refused, with nothing changed, is", () => {
