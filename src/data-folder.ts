@@ -180,28 +180,37 @@ class MigrationsMissing extends Error {
   }
 }
 
-/** Migrates the database after keeping a copy of it, while no server can use it, and opens it. */
+/**
+ * Migrates the database after keeping a copy of it, while no server can use it, and opens it. Another process may have
+ * done so while this one waited.
+ */
 function upgrade(dataDir: string, missing: string[], options: OpenOptions): Database {
-  using _lock = holdToUpgrade(dataDir);
   const path = databaseFile(dataDir);
-  keepCopy(dataDir, missing, options.onCopy);
-  const database = openDatabase(path, { ...options, holdToMigrate: () => new DisposableStack() });
-  finishCopy(dataDir);
-  return database;
-}
-
-function holdToUpgrade(dataDir: string): Disposable {
   try {
-    return holdServerLock(dataDir, migrationWaitMs);
+    using _lock = holdServerLock(dataDir, migrationWaitMs);
+    keepCopy(dataDir, missing, options.onCopy);
+    const database = openDatabase(path, { ...options, holdToMigrate: () => new DisposableStack() });
+    finishCopy(dataDir);
+    return database;
   } catch (error) {
     if (!(error instanceof DomainError && error.code === "conflict")) throw error;
-    const { note } = findServer(dataDir);
-    const server = note ? `parley ${note.version}` : "An older parley";
-    throw new DomainError(
-      "conflict",
-      `${server} is serving ${dataDir}, and this is parley ${version}, which has to change the tables. Stop it first.`,
-    );
+    // A server of this version that has upgraded meanwhile is in nobody's way.
+    return openDatabase(path, {
+      ...options,
+      holdToMigrate: () => {
+        throw servedByOther(dataDir);
+      },
+    });
   }
+}
+
+function servedByOther(dataDir: string): DomainError {
+  const { note } = findServer(dataDir);
+  const server = note ? `parley ${note.version}` : "An older parley";
+  return new DomainError(
+    "conflict",
+    `${server} is serving ${dataDir}, and this is parley ${version}, which has to change the tables. Stop it first.`,
+  );
 }
 
 function databaseFile(dataDir: string): string {

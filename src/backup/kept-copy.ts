@@ -49,6 +49,8 @@ export function keepCopy(
   const before = migrationsIn(database);
   if (first === undefined || before === undefined) return;
   finishCopy(dataDir);
+  // Another process has upgraded meanwhile, and kept a copy.
+  if (missing.every((name) => before.includes(name))) return;
   const unfinished = keptCopies(dataDir).find((copy) => copy.missing);
   if (unfinished?.missing?.some((name) => before.includes(name))) return;
   requireRoom(database);

@@ -1,9 +1,11 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
+import { holdServerLock } from "../../src/database/server-lock.ts";
+import { until } from "../support/conditions.ts";
 import { onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { parley, startServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -94,6 +96,32 @@ describe("before an upgrade", () => {
   });
 });
 
+test("commands that meet an old workspace at once upgrade it one after the other, with a copy of the old state", async () => {
+  using folder = temporaryFolder();
+  oldFolder(folder.path, [newest]);
+  const lists = Array.from({ length: 4 }, () => run(folder.path, ["teams", "list", "--json"]));
+  for (const { status, stdout } of await Promise.all(lists)) {
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining("Acme") });
+  }
+  const copies = copiesIn(folder.path);
+  expect(copies.map((name) => appliedIn(join(folder.path, name)).includes(newest))).toEqual([false]);
+});
+
+test("a command that waits for an upgrade works with the server that made it", async () => {
+  using folder = temporaryFolder();
+  oldFolder(folder.path, [newest]);
+  const lock = holdServerLock(folder.path);
+  const list = run(folder.path, ["teams", "list", "--json"]);
+  await until("the command waits", () => isWaitedFor(folder.path), { timeout_ms: 30_000 });
+  {
+    using file = new SqliteFile(join(folder.path, "parley.db"), { strict: true });
+    migrate(file);
+  }
+  const { status, stdout } = await list;
+  lock[Symbol.dispose]();
+  expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining("Acme") });
+});
+
 test("an upgrade says on a terminal how far it is, and nothing without one", async () => {
   using folder = temporaryFolder();
   oldFolder(folder.path, [newest]);
@@ -136,4 +164,18 @@ function obstruct(path: string, name: string): void {
   using file = new SqliteFile(join(path, "parley.db"), { strict: true });
   file.run(`CREATE TRIGGER obstruction BEFORE INSERT ON migrations WHEN NEW.name = '${name}'
     BEGIN SELECT RAISE(ABORT, 'obstructed'); END`);
+}
+
+/** Whether another process has opened the folder, as one does that waits for its lock. */
+function isWaitedFor(path: string): boolean {
+  const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  return processes.some((name) => {
+    try {
+      const descriptors = join("/proc", name, "fd");
+      return readdirSync(descriptors).some((each) => readlinkSync(join(descriptors, each)) === path);
+    } catch {
+      // It has ended, or is somebody else's.
+      return false;
+    }
+  });
 }
