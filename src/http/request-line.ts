@@ -57,7 +57,7 @@ export function writeRequestLine(
   // 501 names a feature that we do not offer; nothing has failed.
   if (line.status < 500 || line.status === 501) {
     const { beginning } = ofEndpoint ?? lineOfEndpoint(request.method, route);
-    log.infoText(lineText(beginning, line), "request.handled");
+    if (log.infoText) log.infoText(lineText(beginning, line), "request.handled");
   } else {
     const err = internalErrorOf(request);
     log.error({ method: request.method, route, ...line, err }, "request.failed");

@@ -2,6 +2,7 @@ import type { DescriptorReserve } from "../system/descriptors.ts";
 import { noteWork } from "../tracing/request-work.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { Log } from "../log/log.ts";
+import type { RequestObserver } from "../metrics/requests.ts";
 import { noteOriginal } from "./client-address.ts";
 import { errorBody, internalErrorMessage, internalErrorOf, noteInternalError } from "./error-responses.ts";
 import type { Respond } from "./fast-path.ts";
@@ -27,14 +28,6 @@ export type Application = {
     headers: Record<string, string>,
   ) => Response | undefined;
 };
-
-/** Called with each response: the route's pattern, undefined without a route, and its duration in milliseconds. */
-export type RequestObserver = (
-  method: string,
-  route: string | undefined,
-  status: number,
-  durationMs: number,
-) => void;
 
 /** What a server may do besides. */
 type ServerOptions = {

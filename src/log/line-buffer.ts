@@ -22,8 +22,9 @@ const exitWaitMs = 1_000;
 const lineEnd = 10;
 
 /**
- * Writes the log's JSON lines, or what is made of them, to a file descriptor, batched once per turn of the event loop, in order: a write(2) per line would
- * cost more than everything else about it. Characters that a terminal interprets are escaped.
+ * Writes the log's JSON lines, or what is made of them, to a file descriptor, batched once per turn of the event loop,
+ * in order: a write(2) per line would cost more than everything else about it. Characters that a terminal interprets are
+ * escaped.
  *
  * Writers never wait for the reader. Output that the reader has not accepted is kept up to a limit; beyond it, lines
  * are dropped and counted, as are lines that a full disk or a closed pipe rejects. Once there is room, one line

@@ -6,10 +6,10 @@ import { RepeatedFailures } from "./repeated-failures.ts";
 
 export type Log = Logger & {
   /**
-   * Writes a line at level info whose fields are JSON text already, without braces. For lines that come with every
-   * request: pino takes a microsecond or two to write out the same.
+   * Writes a line at level info whose fields are JSON text already, without braces; undefined where that level is off.
+   * For lines that come with every request: pino takes a microsecond or two to write out the same.
    */
-  infoText: (fields: string, event: string) => void;
+  infoText: ((fields: string, event: string) => void) | undefined;
 };
 
 /**
@@ -28,9 +28,9 @@ export function standardErrorForPeople(hasColor: boolean): DestinationStream {
 }
 
 /**
- * Creates the log: one JSON line per operation, on standard error unless `destination` is given, with everything known about it, from `level` up. It
- * never contains a secret, so callers log the route and not the path. Repeated lines at level error that have an `err`
- * are counted, and the number is logged instead.
+ * Creates the log: one JSON line per operation, on standard error unless `destination` is given, with everything known
+ * about it, from `level` up. It never contains a secret, so callers log the route and not the path. Repeated lines at
+ * level error that have an `err` are counted, and the number is logged instead.
  */
 export function createLog(
   level: string,
@@ -51,7 +51,7 @@ export function createLog(
   const infoText = log.isLevelEnabled("info")
     ? (fields: string, event: string) =>
         destination.write(`{"level":30,"time":"${new Date().toISOString()}",${fields},"msg":"${event}"}\n`)
-    : () => {};
+    : undefined;
   log.error = function (this: Logger, fields: object, message = "") {
     if (!("err" in fields) || repeated.shouldWrite({ of: message, code: codeOf(fields) })) {
       error.call(this, fields, message);

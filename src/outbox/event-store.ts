@@ -58,8 +58,8 @@ const eventBySeqStatement = prepared((db) =>
 );
 
 /**
- * Returns the event's type, its envelope as it is sent and its traceparent; undefined once retention has deleted the event, or when
- * `seq` is null.
+ * Returns the event's type, its envelope as it is sent and its traceparent; undefined once retention has deleted the
+ * event, or when `seq` is null.
  */
 export async function selectEvent(db: Connection, seq: number | null) {
   const [row] = await eventBySeqStatement(db).execute({ seq });
