@@ -1,3 +1,4 @@
+import { Database as SqliteFile } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { finishCopy, keepCopy } from "./backup/kept-copy.ts";
@@ -44,7 +45,7 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
   try {
     return (await listTeams(database.read)).length > 0;
   } finally {
-    await database.close();
+    await closeWithLog(dataDir, database);
   }
 }
 
@@ -115,8 +116,20 @@ export async function initWorkspace(
   } catch (error) {
     throw explainDataError(error, dataDir);
   } finally {
-    await database.close();
+    await closeWithLog(dataDir, database);
   }
+}
+
+/**
+ * Closes the database for a server that the same process may start next. SQLite keeps the write-ahead log until the
+ * process ends, because statements are left, and the server would take it for that of a crash. A log that was found is
+ * such a one, and stays.
+ */
+async function closeWithLog(dataDir: string, database: Database): Promise<void> {
+  await database.close();
+  if (database.logBytesFound > 0) return;
+  using file = new SqliteFile(databaseFile(dataDir));
+  file.run("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 /** Finishes a restore that was broken off after it was decided. */

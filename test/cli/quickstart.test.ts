@@ -36,6 +36,8 @@ test("quickstart on an empty folder asks two questions and prints commands that 
   await screen.shows("Who owns it?");
   screen.type(`Ada${keys.enter}`);
   await screen.shows("Stop it with Ctrl-C.");
+  // Nothing has gone wrong on the first start.
+  expect(screen.text).not.toContain("WARN");
 
   const prose = screen.text.split("\n").filter((line) => !/^ {2}|data/.test(line));
   for (const line of prose) expect(Bun.stringWidth(line), line).toBeLessThanOrEqual(80);
