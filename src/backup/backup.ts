@@ -46,7 +46,8 @@ export type BackupMade = { file: string; bytes: number; manifest: Manifest; key:
  * be replaced.
  * @throws DomainError `not_found` without a workspace or a folder for the file; `conflict` for an existing file, and for
  *   a key that is to be sealed while it is being rotated;
- *   `invalid` for a file in the data folder; `unwritable` without room; what `copyDatabase` throws.
+ *   `invalid` for a file in the data folder; `forbidden` and `unwritable` for a folder that cannot be written to, and
+ *   `unwritable` without room; what `copyDatabase` throws.
  */
 export async function makeBackup(options: {
   dataDir: string;
@@ -65,7 +66,7 @@ export async function makeBackup(options: {
   requireRoom(databasePath, file);
 
   const partial = `${file}.${crypto.randomUUID()}${partialEnding}`;
-  const descriptor = openSync(partial, "wx+", 0o600);
+  const descriptor = openIn(dirname(file), partial);
   try {
     fchmodSync(descriptor, 0o600);
     const target = { descriptor, offset: databaseOffset };
@@ -98,6 +99,25 @@ function isRotatingNow(databasePath: string): boolean {
   using file = new SqliteFile(databasePath, { readwrite: true, strict: true });
   file.run("PRAGMA busy_timeout = 5000");
   return isKeyRotating(file);
+}
+
+function openIn(folder: string, partial: string): number {
+  try {
+    return openSync(partial, "wx+", 0o600);
+  } catch (error) {
+    if (hasCode(error, "EROFS"))
+      throw new DomainError(
+        "unwritable",
+        `${folder} is read-only for this process. A server under systemd writes there only with ` +
+          `ReadWritePaths=${folder} in its unit (systemctl edit parley). Otherwise mount it read-write.`,
+      );
+    if (hasCode(error, "EACCES", "EPERM"))
+      throw new DomainError(
+        "forbidden",
+        `This login may not write to ${folder}. Give the folder to it (chown), or choose another one.`,
+      );
+    throw error;
+  }
 }
 
 /** Whether the data folder has a key file, which a passphrase can seal into a backup. */

@@ -6,13 +6,29 @@ import { makeBackup } from "../../src/backup/backup.ts";
 import { onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { contentOf } from "../support/data-folder.ts";
 import { openPipe } from "../support/pipe.ts";
-import { startServer } from "../support/server.ts";
+import { parley, startServer } from "../support/server.ts";
 import { temporaryFolder, type TemporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
 
 const passphrase = "correct horse battery staple";
 
 type Made = { file: string; bytes: number; created_at: string; key: string };
+
+test("a folder that systemd or a mount keeps read-only is named, with what allows writing there", async () => {
+  using folder = temporaryFolder();
+  const dataDir = join(folder.path, "data");
+  const backups = join(folder.path, "backups");
+  await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
+  mkdirSync(backups);
+  const script =
+    'mount -t tmpfs -o ro none "$1" && exec "$2" --data-dir "$3" backup "$1/a.tar" --without-key';
+  const within = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
+  const child = Bun.spawn([...within, backups, parley, dataDir], { stdout: "ignore", stderr: "pipe" });
+  expect(await child.stderr.text()).toContain(
+    `${backups} is read-only for this process. A server under systemd`,
+  );
+  expect(await child.exited).toBe(1);
+});
 
 test("a backup under write load fails no request and has every message that was acknowledged before it", async () => {
   using folder = temporaryFolder();
