@@ -90,7 +90,10 @@ function showWebhooks({ output }: Invocation, webhooks: readonly HeldSubscriptio
     { title: "NEWEST", of: ({ newest }) => relativeTime(newest) },
   ];
   const none = isHeld ? "Nothing waits from before the hold." : "Deliveries are not held.";
-  const next = webhooks.length > 0 ? "parley deliveries held --webhook NAME" : "parley deliveries release";
+  const next =
+    webhooks.length > 0
+      ? "parley deliveries held --webhook NAME for its events, then parley deliveries release or discard"
+      : "parley deliveries release";
   output.list(webhooks, columns, { none, ...(isHeld && { next }) });
 }
 
@@ -102,7 +105,7 @@ const eventColumns: ReadonlyArray<Column<HeldEvent>> = [
 ];
 
 function showEvents({ output }: Invocation, events: readonly HeldEvent[], name: string): void {
-  const next = `parley deliveries discard --webhook ${name}`;
+  const next = `parley deliveries release --webhook ${name}, or discard to drop these`;
   output.list(events, eventColumns, {
     none: `Nothing is held for ${name}.`,
     ...(events.length > 0 && { next }),

@@ -51,7 +51,7 @@ async function restore(invocation: Invocation, file: string, options: Passphrase
     },
     said: linesOf(restored, dataDir),
     brief: dataDir,
-    next: "parley serve",
+    next: "start the server, which holds deliveries until you decide: parley deliveries held",
   });
 }
 

@@ -105,7 +105,9 @@ function addCreate(noun: Command, invocation: Invocation): void {
         "",
       ],
       brief: token.token,
-      next: `curl -H "Authorization: Bearer TOKEN" ${invocation.baseUrl}/api/v1/channels`,
+      ...(granted.includes("channels:read") && {
+        next: `curl -H "Authorization: Bearer TOKEN" ${invocation.baseUrl}/api/v1/channels`,
+      }),
     });
   });
 }

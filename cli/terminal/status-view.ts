@@ -8,7 +8,7 @@ const namesShown = 5;
 
 /** The status as labels and values for people. */
 export function statusLines(status: WorkspaceStatus): Array<readonly [label: string, value: string]> {
-  const { size, queue, subscriptions, waiting_for_disabled } = status;
+  const { size, subscriptions, waiting_for_disabled } = status;
   const { failing, disabled } = subscriptions;
   const several = status.teams > 1;
   return [
@@ -19,7 +19,7 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
     ["backup", backupText(status.backup)],
     ["disk", `${byteSize(size.free_bytes)} free`],
     ...holdLines(status),
-    ["queue", queueText(queue)],
+    ["queue", queueText(status)],
     ["subscriptions", subscriptionsText(subscriptions)],
     ...listed(
       failing,
@@ -76,10 +76,11 @@ function backupText({ last, failed, schedule }: WorkspaceStatus["backup"]): stri
   return parts.join("; ");
 }
 
-function queueText(queue: WorkspaceStatus["queue"]): string {
+function queueText({ queue, hold }: WorkspaceStatus): string {
   const { jobs, next_due_at, events_to_queue } = queue;
   const parts = [jobs === 0 ? "empty" : backlogText(queue, "delivery", "deliveries")];
-  if (next_due_at !== null) {
+  // While deliveries are held, none is sent when it is due.
+  if (next_due_at !== null && !hold) {
     const waitMs = Date.parse(next_due_at) - Date.now();
     parts.push(
       waitMs <= 0 ? `the first was due ${relativeTime(next_due_at)}` : `next in ${timeSpan(waitMs)}`,

@@ -136,6 +136,11 @@ test("what is discarded is never sent, what came after it is, and the decision o
   const again = await stage.serve(stage.live);
   expect((await holdOf(again))?.kind).toBe("older_copy");
 
+  const shown = (await run(stage.live, ["status"])).stdout;
+  expect(shown).toMatch(/^deliveries +held since /m);
+  // Being due means nothing meanwhile.
+  expect(shown).not.toMatch(/next in|the first was due/);
+
   const { status, message } = await runRefused(stage.live, ["deliveries", "discard"]);
   expect({ status, message }).toEqual({
     status: 2,
