@@ -4,8 +4,8 @@ import { parseArgs } from "node:util";
 import { makeRelease } from "./release.ts";
 import { targets } from "./targets.ts";
 
-const { values } = parseArgs({ options: { out: { type: "string", default: "dist/release" } } });
 try {
+  const { values } = parseArgs({ options: { out: { type: "string", default: "dist/release" } } });
   await makeRelease(values.out, targets, (file) => console.error(`${file} …`));
   console.log(values.out);
 } catch (error) {

@@ -25,7 +25,9 @@ export async function checkPort(
 ): Promise<Finding[]> {
   const check = "server";
   if (isRunning && !note) {
-    return [skipped(check, "one runs, but its address is not known: it could not write server.json")];
+    return [
+      skipped(check, "one runs, but its address is not known: it left no server.json, like older versions"),
+    ];
   }
   if (note) {
     const answer = await ask(`${note.url}/readyz`);
