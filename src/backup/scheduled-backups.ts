@@ -12,6 +12,9 @@ import { type ResultRow, type ScheduleRow, selectSchedule } from "./store.ts";
 /** How often the schedule is read, in milliseconds: a command may have changed it. */
 const lookMs = 1_000;
 
+/** How long a stop waits for a backup to end, in milliseconds. */
+const stopWaitMs = 5_000;
+
 /** The lowest priority: requests and deliveries come first. */
 const niceness = 19;
 
@@ -42,12 +45,20 @@ export class ScheduledBackups {
     this.#timer = setInterval(() => this.#look(), lookMs);
   }
 
-  /** Ends a backup that is being made; nothing is left of it. */
+  /**
+   * Ends a backup that is being made; nothing is left of it, unless it hangs, as on a network disk that is gone: then it
+   * is killed, and the schedule's next backup removes what it wrote.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
     this.#child?.kill("SIGTERM");
-    await this.#run;
+    const { promise: tooLate, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, stopWaitMs);
+    await Promise.race([this.#run, tooLate]);
+    clearTimeout(timer);
+    // Not waited for: the system cannot kill a process in the middle of such a write.
+    this.#child?.kill("SIGKILL");
   }
 
   #look(): void {

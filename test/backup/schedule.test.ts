@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { run, runJson, runRefused } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
@@ -131,6 +131,20 @@ test("a backup is not removed at once because earlier ones were made by a clock 
   expect(readdirSync(to).toSorted()).toEqual([basename(file), ahead[1] ?? ""]);
 }, 60_000);
 
+test("a server stops even while a backup hangs, as on a network disk that is gone", async () => {
+  using folder = temporaryFolder();
+  const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
+  mkdirSync(to);
+  await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
+  await using server = await startServer({ dataDir });
+  // Often, since one may be over before it is found.
+  await runJson(dataDir, ["backup", "--every", "1s", "--to", to]);
+  const { pid } = server;
+  const hung = await until("a backup is halted", () => haltBackupOf(pid), generous);
+  expect(await server.stop()).toBe(0);
+  await until("the backup is over, too", () => hasEnded(hung), generous);
+}, 60_000);
+
 test("a schedule needs a folder outside of the data folder, and a FILE contradicts it", async () => {
   using folder = temporaryFolder();
   const dataDir = join(folder.path, "data");
@@ -149,3 +163,25 @@ test("a schedule needs a folder outside of the data folder, and a FILE contradic
     });
   }
 });
+
+/** Halts a backup that the server makes, so that it does not even end, and returns its process; undefined without one. */
+function haltBackupOf(server: number): number | undefined {
+  const [child = 0] = readFileSync(`/proc/${server}/task/${server}/children`, "utf8").split(" ").map(Number);
+  try {
+    if (child === 0 || !readFileSync(`/proc/${child}/cmdline`, "utf8").includes("backup")) return undefined;
+    process.kill(child, "SIGSTOP");
+    return /^State:\s+T/m.test(readFileSync(`/proc/${child}/status`, "utf8")) ? child : undefined;
+  } catch {
+    // It has ended meanwhile.
+    return undefined;
+  }
+}
+
+/** Whether the process has ended, whoever has yet to take note of it. */
+function hasEnded(pid: number): boolean {
+  try {
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return true;
+  }
+}
