@@ -1,6 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { listAuditEntries } from "../../src/audit/audit.ts";
 import { showAttempt } from "../../src/deliveries/attempt-log.ts";
 import { ping } from "../../src/deliveries/ping.ts";
@@ -13,6 +11,7 @@ import {
 import { rotateSecret } from "../../src/subscriptions/secrets.ts";
 import { listTokens, revokeToken } from "../../src/tokens/tokens.ts";
 import { apiClient } from "../support/client.ts";
+import { readServedFolder } from "../support/data-folder.ts";
 import { statuses } from "../support/receivers/receiver.ts";
 import { actor } from "../support/workspace.ts";
 import { ingestDigest, startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
@@ -103,10 +102,10 @@ describe("no token and no secret is found in clear", () => {
     const secrets = await liveThrough(stage, answers);
     const audit = JSON.stringify(await listAuditEntries(stage.database.read, stage.team.id, { limit: 1000 }));
     const places = new Map<string, string | Buffer>();
-    for (const file of readdirSync(stage.dataDir)) places.set(file, readFileSync(join(stage.dataDir, file)));
+    for (const [file, content] of readServedFolder(stage.dataDir)) places.set(file, content);
     await stage.stop();
-    for (const file of readdirSync(stage.dataDir))
-      places.set(`${file} after the stop`, readFileSync(join(stage.dataDir, file)));
+    for (const [file, content] of readServedFolder(stage.dataDir))
+      places.set(`${file} after the stop`, content);
     places
       .set("answers", answers.join("\n"))
       .set("audit log", audit)

@@ -1,7 +1,5 @@
 import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { signedHashOf, signedPrefix } from "../../src/incoming-webhooks/address-hash.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
@@ -9,21 +7,16 @@ import { Vault } from "../../src/secrets/vault.ts";
 import { hashOf } from "../../src/secrets/secret-text.ts";
 import { revokeToken } from "../../src/tokens/tokens.ts";
 import { apiClient, readAnswer } from "../support/client.ts";
+import { readServedFolder } from "../support/data-folder.ts";
 import { startReceiver } from "../support/receivers/receiver.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 import { actor } from "../support/workspace.ts";
 
 /** Everything that a copy of the data folder and of the log would hold. */
 function everythingWritten(stage: Stage): Buffer {
-  const { dataDir } = stage.server;
-  const files = readdirSync(dataDir, { recursive: true, encoding: "utf8" })
-    .map((name) => join(dataDir, name))
-    .filter((path) => statSync(path).isFile());
-  expect(files.length).toBeGreaterThan(1);
-  return Buffer.concat([
-    ...files.map((path) => readFileSync(path)),
-    Buffer.from(stage.server.logLines().join("\n")),
-  ]);
+  const files = readServedFolder(stage.server.dataDir);
+  expect(files.size).toBeGreaterThan(1);
+  return Buffer.concat([...files.values(), Buffer.from(stage.server.logLines().join("\n"))]);
 }
 
 /** Pieces of the secret that would give it away, in the usual spellings. Its first four characters may be shown. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { apiClient } from "../support/client.ts";
+import { readServedFolder } from "../support/data-folder.ts";
 import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
 import { openWorkspace } from "../support/workspace.ts";
@@ -100,8 +99,8 @@ describe("the token", () => {
   test("is in no response, no file and no log line", async () => {
     await stage.user("written@example.com");
     expect(stage.server.logLines().join("\n")).not.toContain(scimToken);
-    for (const name of readdirSync(stage.server.dataDir)) {
-      expect(readFileSync(join(stage.server.dataDir, name)).includes(scimToken), name).toBe(false);
+    for (const [name, content] of readServedFolder(stage.server.dataDir)) {
+      expect(content.includes(scimToken), name).toBe(false);
     }
     const { json } = await stage.scim.get<object>("/ServiceProviderConfig");
     expect(JSON.stringify(json)).not.toContain(scimToken);

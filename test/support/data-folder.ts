@@ -15,3 +15,19 @@ export function contentOf(folder: string): Record<string, string> {
     ]),
   );
 }
+
+/**
+ * The content of every file in the folder, by its path in it, while a server uses the folder. The server renames and
+ * removes files of its own, such as the marker of deliveries, so a folder that changes under the reader is read again.
+ */
+export function readServedFolder(folder: string): Map<string, Buffer> {
+  while (true) {
+    try {
+      const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+      const files = names.filter((name) => lstatSync(join(folder, name)).isFile());
+      return new Map(files.map((name) => [name, readFileSync(join(folder, name))]));
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    }
+  }
+}
