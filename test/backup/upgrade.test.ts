@@ -150,14 +150,12 @@ test("the refusal to upgrade under a server names both versions", async () => {
 test("a new version rehearses the upgrade of an older one's data, which has no such command", async () => {
   using folder = temporaryFolder();
   oldFolder(folder.path, [newest]);
-  const { status, stdout } = await run(folder.path, ["upgrade", "--rehearse", parley, "--json"]);
+  const { status, stdout } = await run(folder.path, ["upgrade", "--rehearse", parley]);
   expect(status, stdout).toBe(0);
-  const { data } = JSON.parse(stdout) as { data: Record<string, unknown> };
-  expect(data).toMatchObject({ from: null, migrations: [newest], teams: 1 });
-  const said = await run(folder.path, ["upgrade", "--rehearse", parley]);
-  expect(said.stdout).toStartWith(`The upgrade from an older parley to ${String(data.to)} works`);
+  expect(stdout).toStartWith("The upgrade from an older parley to ");
+  expect(stdout).toMatch(new RegExp(`^It applied 1 migration in .*: ${newest}\\.$`, "m"));
   expect(appliedIn(folder.path)).not.toContain(newest);
-});
+}, 60_000);
 
 /** Makes the migration fail. */
 function obstruct(path: string, name: string): void {
