@@ -171,7 +171,7 @@ async function prefixOf(db: Connection): Promise<string> {
 
 /**
  * Removes the oldest backups with the prefix next to the one that was just made, beyond `keep` of them, and what killed
- * ones left. Returns how many backups. After a clock was set back the new one is not the newest by its name.
+ * ones left. Returns how many backups. Those with later names were made while the clock was ahead, so they are older.
  */
 function prune(made: string, prefix: string, keep: number): number {
   const folder = dirname(made);
@@ -180,9 +180,9 @@ function prune(made: string, prefix: string, keep: number): number {
     .sort();
   for (const name of own.filter((each) => each.endsWith(".partial")))
     rmSync(join(folder, name), { force: true });
-  const others = own.filter(
-    (name) => /^[0-9TZ-]+\.tar$/.test(name.slice(prefix.length)) && name !== basename(made),
-  );
+  const backups = own.filter((name) => /^[0-9TZ-]+\.tar$/.test(name.slice(prefix.length)));
+  const newest = basename(made);
+  const others = [...backups.filter((name) => name > newest), ...backups.filter((name) => name < newest)];
   const old = others.slice(0, Math.max(0, others.length - (keep - 1)));
   for (const name of old) rmSync(join(folder, name), { force: true });
   return old.length;
