@@ -116,7 +116,9 @@ async function noteMade(invocation: Invocation, { file, bytes, manifest }: Backu
       database.write((tx) => noteResult(tx, { kind: "by_hand", at, file, bytes, reason: null })),
     );
   } catch (error) {
-    invocation.output.note(`The backup could not be noted for parley status: ${String(error)}`);
+    invocation.output.note(
+      `The backup could not be noted for parley status: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 

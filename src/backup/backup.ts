@@ -89,6 +89,9 @@ export async function makeBackup(options: {
     putInPlace(partial, file, replaces);
     const keyInBackup = key === undefined ? "not_in_folder" : manifest.key ? "sealed" : "left_out";
     return { file, bytes, manifest, key: keyInBackup };
+  } catch (error) {
+    // Whatever fills the disk of the data folder meanwhile is an error of SQLite's.
+    throw hasCode(error, "ENOSPC", "EDQUOT", "EFBIG") ? noRoom(file) : error;
   } finally {
     closeSync(descriptor);
     rmSync(partial, { force: true });
@@ -163,6 +166,14 @@ function requireRoom(databasePath: string, file: string): void {
     "unwritable",
     `The backup needs about ${needed} bytes, and the disk of ${dirname(file)} has ${free} left. Make room, or write ` +
       "it to another disk.",
+  );
+}
+
+function noRoom(file: string): DomainError {
+  return new DomainError(
+    "unwritable",
+    `The disk of ${dirname(file)} filled up, or takes no file as large as the backup. There is no backup. Make room, ` +
+      "or write it to another disk.",
   );
 }
 
