@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { DomainError } from "../../src/errors.ts";
-import { readSecretFile } from "../../src/input/secret-file.ts";
+import { readSecretFile, secretBytesMax } from "../../src/input/secret-file.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** The options of a command that seals a key or opens a sealed one. */
@@ -73,9 +73,28 @@ async function givenPassphrase({
     );
   }
   if (passphraseFile !== "-") return readPassphraseFile(passphraseFile);
-  const text = (await Bun.stdin.text()).replace(/\r?\n$/, "");
+  const text = (await readInput()).replace(/\r?\n$/, "");
   if (text === "") throw new DomainError("invalid", "Standard input holds no passphrase.");
   return text;
+}
+
+/**
+ * What standard input holds, read no further than a secret may be long: it may never end.
+ * @throws DomainError `invalid` when it holds more.
+ */
+async function readInput(): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of Bun.stdin.stream()) {
+    parts.push(part);
+    length += part.length;
+    if (length > secretBytesMax)
+      throw new DomainError(
+        "invalid",
+        `Standard input holds over ${secretBytesMax} bytes, too many for a passphrase.`,
+      );
+  }
+  return Buffer.concat(parts).toString();
 }
 
 /**

@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { isAbsolute } from "node:path";
 
-/** The maximum size of a file that holds one secret, in bytes. */
-const bytesMax = 4_096;
+/** The maximum size of a secret in a file, in bytes. */
+export const secretBytesMax = 4_096;
 
 /**
  * The text of a file that holds one secret, without the newline at its end; or why it cannot be used and what to do, as
@@ -26,14 +26,14 @@ export function readSecretFile(path: string): { text: string } | { problem: stri
 }
 
 function readAll(file: number): { text: string } | { problem: string } {
-  const bytes = Buffer.alloc(bytesMax + 1);
+  const bytes = Buffer.alloc(secretBytesMax + 1);
   let length = 0;
   while (length < bytes.length) {
     const read = readSync(file, bytes, length, bytes.length - length, null);
     if (read === 0) break;
     length += read;
   }
-  if (length > bytesMax) return { problem: `is over ${bytesMax} bytes, too large for a secret` };
+  if (length > secretBytesMax) return { problem: `is over ${secretBytesMax} bytes, too large for a secret` };
   const text = bytes.toString("utf8", 0, length).replace(/\r?\n$/, "");
   return text === "" ? { problem: "is empty. Write the secret to it" } : { text };
 }

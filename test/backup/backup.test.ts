@@ -30,6 +30,24 @@ test("a folder that systemd or a mount keeps read-only is named, with what allow
   expect(await child.exited).toBe(1);
 });
 
+test("a disk that fills up under a backup is named, and nothing is left on it", async () => {
+  using folder = temporaryFolder();
+  const dataDir = join(folder.path, "data");
+  const backups = join(folder.path, "backups");
+  await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
+  mkdirSync(backups);
+  // What is in the log only is more than the size of the database said.
+  using file = new SqliteFile(join(dataDir, "parley.db"));
+  file.run("PRAGMA wal_autocheckpoint = 0");
+  file.run("CREATE TABLE filling AS SELECT randomblob(4000000)");
+  const script =
+    'mount -t tmpfs -o size=2m none "$1" && "$2" --data-dir "$3" backup "$1/a.tar" --without-key; ls "$1"';
+  const within = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
+  const child = Bun.spawn([...within, backups, parley, dataDir], { stdout: "pipe", stderr: "pipe" });
+  expect(await child.stderr.text()).toContain(`The disk of ${backups} filled up`);
+  expect(await child.stdout.text()).toBe("");
+});
+
 test("a backup under write load fails no request and has every message that was acknowledged before it", async () => {
   using folder = temporaryFolder();
   await using server = await startServer();
@@ -138,6 +156,14 @@ describe("a backup", () => {
     expect(readdirSync(inFolder("to"))).toEqual(["a.tar"]);
     expect(statSync(made.file).mode & 0o777).toBe(0o600);
     expect(statSync(made.file).size).toBe(made.bytes);
+  });
+
+  test("reads no endless passphrase from standard input", async () => {
+    const script = 'yes | "$0" --data-dir "$1" backup "$2" --passphrase-file -';
+    const child = Bun.spawn(["sh", "-c", script, parley, dataDir, inFolder("endless.tar")], {
+      stderr: "pipe",
+    });
+    expect(await child.stderr.text()).toContain("Standard input holds over 4096 bytes");
   });
 
   test("can be unpacked and checked with tar and sha256sum", async () => {
