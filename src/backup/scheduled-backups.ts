@@ -28,8 +28,11 @@ export class ScheduledBackups {
   #child: Bun.Subprocess | undefined;
   #run: Promise<void> | undefined;
   #isStopped = false;
-  /** While the database cannot say that a backup was made, it goes on asking for one. By `performance.now()`. */
-  #pausedUntil = 0;
+  /**
+   * A database that cannot take note of a backup goes on asking for one, so its schedule rests until this time, by
+   * `performance.now()`. One that is given anew begins at once.
+   */
+  #rest = { setAt: 0, until: 0 };
 
   /** `mayPrune` is asked before old backups are removed. */
   constructor(parts: { database: Database; dataDir: string; log: Log; mayPrune: () => boolean }) {
@@ -62,22 +65,24 @@ export class ScheduledBackups {
   }
 
   #look(): void {
-    if (this.#run || performance.now() < this.#pausedUntil) return;
+    if (this.#run) return;
     try {
       const schedule = selectSchedule(this.#database.read);
       const now = Date.now();
-      if (!schedule || dueAt(this.#database.read, schedule, now) > now) return;
+      if (!schedule || this.#isResting(schedule) || dueAt(this.#database.read, schedule, now) > now) return;
       this.#run = this.#backUp(schedule)
-        .catch((error: unknown) => this.#pauseAfter(error))
+        .catch((error: unknown) => {
+          this.#rest = { setAt: schedule.setAt, until: performance.now() + retryMs };
+          this.#log.error({ err: error }, "backup.failed");
+        })
         .finally(() => (this.#run = undefined));
     } catch (error) {
-      this.#pauseAfter(error);
+      this.#log.error({ err: error }, "backup.failed");
     }
   }
 
-  #pauseAfter(error: unknown): void {
-    this.#log.error({ err: error }, "backup.failed");
-    this.#pausedUntil = performance.now() + retryMs;
+  #isResting({ setAt }: ScheduleRow): boolean {
+    return setAt === this.#rest.setAt && performance.now() < this.#rest.until;
   }
 
   async #backUp(schedule: ScheduleRow): Promise<void> {

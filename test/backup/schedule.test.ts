@@ -111,6 +111,15 @@ test("a database that takes no note of its backups does not get one after the ot
   const since = performance.now();
   await until("it was read again", () => failures() > 1 || performance.now() > since + 3_000, generous);
   expect({ failures: failures(), backups: readdirSync(to).length }).toEqual({ failures: 1, backups: 1 });
+
+  {
+    using file = new Database(join(dataDir, "parley.db"), { strict: true });
+    file.run("PRAGMA busy_timeout = 30000");
+    file.run("DROP TRIGGER full");
+  }
+  await runJson(dataDir, ["backup", "--every", "6h", "--to", to]);
+  const isMade = () => server.logLines().some((line) => line.includes('"backup.made"'));
+  await until("the schedule that was given again begins at once", isMade, generous);
 }, 60_000);
 
 test("backups that were made by a clock that was ahead are the first to be removed", async () => {
