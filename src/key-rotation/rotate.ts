@@ -4,7 +4,14 @@ import { record } from "../audit/audit.ts";
 import type { Connection } from "../database/database.ts";
 import { lockFile } from "../database/server-lock.ts";
 import { DomainError } from "../errors.ts";
-import { findKey, forgetNewKey, installNewKey, newKeyFile, oldKeyFile } from "../secrets/key-file.ts";
+import {
+  findKey,
+  forgetNewKey,
+  installNewKey,
+  newKeyFile,
+  oldKeyFile,
+  removeUnfinishedKeys,
+} from "../secrets/key-file.ts";
 import { keyName, type KeyRing } from "../secrets/key-ring.ts";
 import { deleteKeyRotation, selectKeyRotation } from "../secrets/store.ts";
 import { Vault } from "../secrets/vault.ts";
@@ -44,6 +51,7 @@ export async function rotateKey(
 ): Promise<RotationOutcome> {
   const { database, dataDir, fromSettings } = parts;
   using _lock = lockFile(join(dataDir, "rotation.lock"), alreadyRotating);
+  removeUnfinishedKeys(dataDir);
   const keys = findKey(dataDir, fromSettings);
   const rotation = await beginRotation(parts, keys);
   keys.refresh();

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, type Stats, statSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError } from "../errors.ts";
 import { keyBytes, parseKey } from "../input/secret-key.ts";
@@ -6,6 +6,9 @@ import { hasCode } from "../system/error-code.ts";
 import { flush, writeFileOnce } from "../system/on-disk.ts";
 import { readTrusted } from "../system/trusted-files.ts";
 import { keyName, keyOf, KeyRing } from "./key-ring.ts";
+
+/** A key of a rotation under the name that `writeFileOnce` gives it at first. */
+const unfinishedKey = /^secret\.key\.(?:new|old-[0-9a-f]{8})\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * The keys that signing secrets may be encrypted with. Its own is `PARLEY_SECRET_KEY` if set, otherwise the key file
@@ -101,6 +104,13 @@ export function keepAside(dataDir: string, key: Buffer): string {
 /** The path that a rotation keeps an old key under. */
 export function oldKeyFile(dataDir: string, checkValue: Buffer): string {
   return join(dataDir, `secret.key.old-${keyName(checkValue)}`);
+}
+
+/** Removes the copies of keys that a rotation left which was killed while it wrote them. Call this when none is at work. */
+export function removeUnfinishedKeys(dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    if (unfinishedKey.test(name)) rmSync(join(dataDir, name), { force: true });
+  }
 }
 
 /** Removes the new key's file once the settings have that key. */
