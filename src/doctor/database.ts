@@ -14,7 +14,8 @@ import { type Finding, failed, ok, type Patient, reasonOf, skipped, warning } fr
 /** A checkpoint brings the log back to 4 MB; a much larger one shows that none succeeds. In bytes. */
 const largeLogBytes = 64_000_000;
 
-const backup = "Stop the server and restore a backup; .recover of sqlite3 saves what is still readable.";
+const backup =
+  "Stop the server and restore a backup: parley restore FILE. The .recover command of sqlite3 saves what is still readable.";
 
 /** The open database, or the finding that says why it cannot be opened. */
 export type Opened = Look | (Disposable & { finding: Finding });

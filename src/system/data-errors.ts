@@ -42,8 +42,8 @@ export function dataDamaged(dataDir: string, found: string): DomainError {
   const path = join(dataDir, "parley.db");
   return new DomainError(
     "data_damaged",
-    `${path} is damaged (${found}). Restore a backup of it while no parley is running, after removing parley.db-wal ` +
-      "and parley.db-shm; without a backup, the .recover command of sqlite3 saves what is still readable.",
+    `${path} is damaged (${found}). Stop the server and restore a backup: parley restore FILE. Without a backup, the ` +
+      ".recover command of sqlite3 saves what is still readable.",
   );
 }
 
