@@ -49,7 +49,9 @@ describe("starting many attempts", () => {
     for (const name of all) queue.add(name);
     queue.lanes.wake(all);
     await until("all have begun", () => queue.inFlight.size === 40);
-    expect(queue.rests.length).toBeWithin(19, 41);
+    // One for each look that was long enough, and now and then one more where the machine suspended the process for as
+    // long as a slice. If each look were rested for twice, it would be 80.
+    expect(queue.rests.length).toBeWithin(19, 61);
     expect(Math.max(...queue.rests)).toBe(0);
     expect(new Set(queue.begun)).toEqual(new Set(all));
 
