@@ -1,5 +1,7 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import {
+  accessSync,
+  constants,
   closeSync,
   existsSync,
   fchmodSync,
@@ -105,8 +107,17 @@ function isRotatingNow(databasePath: string): boolean {
 }
 
 function openIn(folder: string, partial: string): number {
-  try {
+  return usingFolder(folder, () => {
+    // The folder is flushed at the end, which takes reading it: better refused now than after the work.
+    accessSync(folder, constants.R_OK);
     return openSync(partial, "wx+", 0o600);
+  });
+}
+
+/** Runs the step, and says what to do where this login may not use the folder. */
+function usingFolder<Result>(folder: string, step: () => Result): Result {
+  try {
+    return step();
   } catch (error) {
     if (hasCode(error, "EROFS"))
       throw new DomainError(
@@ -117,7 +128,7 @@ function openIn(folder: string, partial: string): number {
     if (hasCode(error, "EACCES", "EPERM"))
       throw new DomainError(
         "forbidden",
-        `This login may not write to ${folder}. Give the folder to it (chown), or choose another one.`,
+        `This login may not read and write in ${folder}. Give the folder to it (chown), or choose another one.`,
       );
     throw error;
   }
@@ -136,7 +147,7 @@ export function exists(path: string): boolean {
 /**
  * Rejects a place for a backup that would harm the data: the data folder, any folder in it, and anything that is no
  * regular file.
- * @throws DomainError `invalid`; `not_found` when its folder does not exist.
+ * @throws DomainError `invalid`; `not_found` when its folder does not exist; `forbidden` when this login may not enter it.
  */
 export function requireBackupPlace(dataDir: string, file: string): void {
   const folder = dirname(resolve(file));
@@ -154,7 +165,7 @@ export function requireBackupPlace(dataDir: string, file: string): void {
     }
     if (at === dirname(at)) break;
   }
-  const there = lstatSync(file, { throwIfNoEntry: false });
+  const there = usingFolder(folder, () => lstatSync(file, { throwIfNoEntry: false }));
   if (there && !there.isFile()) throw new DomainError("invalid", `${file} is not a regular file.`);
 }
 

@@ -14,22 +14,6 @@ const passphrase = "correct horse battery staple";
 
 type Made = { file: string; bytes: number; created_at: string; key: string };
 
-test("a folder that systemd or a mount keeps read-only is named, with what allows writing there", async () => {
-  using folder = temporaryFolder();
-  const dataDir = join(folder.path, "data");
-  const backups = join(folder.path, "backups");
-  await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
-  mkdirSync(backups);
-  const script =
-    'mount -t tmpfs -o ro none "$1" && exec "$2" --data-dir "$3" backup "$1/a.tar" --without-key';
-  const within = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
-  const child = Bun.spawn([...within, backups, parley, dataDir], { stdout: "ignore", stderr: "pipe" });
-  expect(await child.stderr.text()).toContain(
-    `${backups} is read-only for this process. A server under systemd`,
-  );
-  expect(await child.exited).toBe(1);
-});
-
 test("a disk that fills up under a backup is named, and nothing is left on it", async () => {
   using folder = temporaryFolder();
   const dataDir = join(folder.path, "data");
