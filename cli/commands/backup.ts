@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   type BackupMade,
@@ -22,7 +23,7 @@ import { changeSchedule, type ScheduleOptions, showBackups } from "./backup-sche
 type Options = PassphraseOptions & ScheduleOptions & { verify?: true; scheduled?: true };
 
 /** How much longer than it copies a backup rests, so that requests and deliveries come first. */
-const restFactor = 1;
+const restFactor = 2;
 
 /** `parley backup`: a consistent copy of the workspace in one file, while it is served or not. */
 export function addBackup(program: Command, invocation: Invocation): void {
@@ -76,6 +77,8 @@ async function backUp(invocation: Invocation, file: string, options: Options): P
   const replaces = exists(file);
   if (replaces) await prompts.confirm(`${file} exists already. Replace it?`);
   const passphrase = hasKeyToSeal(dataDir) ? await newPassphrase(invocation, options) : undefined;
+  // Requests and deliveries come first.
+  setPriority(constants.priority.PRIORITY_LOW);
   using progress = output.progress();
   const copying = {
     signal: stoppingSignal("Stopped. There is no backup."),

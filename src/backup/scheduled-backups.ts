@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { lstatSync, readdirSync, rmSync } from "node:fs";
-import { setPriority } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Connection, Database } from "../database/database.ts";
 import type { Log } from "../log/log.ts";
@@ -14,9 +13,6 @@ const lookMs = 1_000;
 
 /** How long a stop waits for a backup to end, in milliseconds. */
 const stopWaitMs = 5_000;
-
-/** The lowest priority: requests and deliveries come first. */
-const niceness = 19;
 
 /** Makes backups by the schedule while the server runs, each in a process of its own. */
 export class ScheduledBackups {
@@ -130,7 +126,6 @@ export class ScheduledBackups {
         stderr: "ignore",
       });
       this.#child = child;
-      lowerPriority(child.pid);
       const text = await child.stdout.text();
       await child.exited;
       return (
@@ -153,14 +148,6 @@ function outcomeIn(text: string): { bytes: number; key: string } | { reason: str
     return data ?? (message === undefined ? undefined : { reason: message });
   } catch {
     return undefined;
-  }
-}
-
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, niceness);
-  } catch {
-    // It may have ended already.
   }
 }
 

@@ -10,7 +10,7 @@ import { requireOwnLog } from "./wal-number.ts";
 const chunkBytes = 1024 * 1024;
 
 /** How much is written between two flushes, so that the last one does not hold up the flushes of a server. */
-const flushedBytes = 8 * chunkBytes;
+const flushedBytes = chunkBytes;
 
 /** How often a copy begins anew because the write-ahead log did. */
 const triesMax = 20;
