@@ -78,7 +78,7 @@ async function backUp(invocation: Invocation, file: string, options: Options): P
   if (replaces) await prompts.confirm(`${file} exists already. Replace it?`);
   const passphrase = hasKeyToSeal(dataDir) ? await newPassphrase(invocation, options) : undefined;
   // Requests and deliveries come first.
-  setPriority(constants.priority.PRIORITY_LOW);
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   using progress = output.progress();
   const copying = {
     signal: stoppingSignal("Stopped. There is no backup."),
