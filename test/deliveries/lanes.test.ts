@@ -44,14 +44,21 @@ describe("turns", () => {
 describe("starting many attempts", () => {
   test("yields to other work in between: longer for slow receivers, not at all for quick ones", async () => {
     const all = names(40);
-    const queue = new MemoryQueue();
-    queue.onLook = () => Bun.sleepSync(1);
-    for (const name of all) queue.add(name);
-    queue.lanes.wake(all);
-    await until("all have begun", () => queue.inFlight.size === 40);
-    // One for each look that was long enough, and now and then one more where the machine suspended the process for as
-    // long as a slice. If each look were rested for twice, it would be 80.
-    expect(queue.rests.length).toBeWithin(19, 61);
+    const begin = async () => {
+      const queue = new MemoryQueue();
+      queue.onLook = () => Bun.sleepSync(1);
+      for (const name of all) queue.add(name);
+      queue.lanes.wake(all);
+      await until("all have begun", () => queue.inFlight.size === 40);
+      return queue;
+    };
+    let queue = await begin();
+    // A machine that suspends the process for as long as a slice adds a rest, but not each time.
+    for (let tries = 1; tries < 4 && queue.rests.length > 40; tries++) {
+      await queue.lanes.stop(0);
+      queue = await begin();
+    }
+    expect(queue.rests.length).toBeWithin(19, 41);
     expect(Math.max(...queue.rests)).toBe(0);
     expect(new Set(queue.begun)).toEqual(new Set(all));
 
