@@ -21,6 +21,7 @@ const layers = [
   "src/log",
   "src/tracing",
   "src/database",
+  "src/database/postgres",
   "src/secrets",
   // The domain.
   "src/audit",

@@ -1,0 +1,9 @@
+import workspace from "../../../migrations/postgres/0001_workspace.sql" with { type: "text" };
+
+/**
+ * All migrations of a database on PostgreSQL, in the order in which they are applied, embedded in the binary. Shipped
+ * migrations never change. Whoever adds one for SQLite adds its counterpart here.
+ */
+export const postgresMigrations: readonly { name: string; sql: string }[] = [
+  { name: "0001_workspace", sql: workspace },
+];
