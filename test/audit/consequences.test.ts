@@ -12,7 +12,7 @@ const folder = temporaryFolder();
 let workspace: Workspace;
 let team: Awaited<ReturnType<Workspace["team"]>>;
 beforeAll(async () => {
-  workspace = await openWorkspace(folder.path);
+  workspace = openWorkspace(folder.path);
   team = await workspace.team("Acme");
 });
 afterAll(async () => {
