@@ -1,8 +1,7 @@
 import { and, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
-import { change, prepared, query } from "../database/prepared.ts";
+import { prepared, query } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
-import { coalescedWrite } from "../database/coalesced-write.ts";
 
 /** The columns of a channel that rarely change: all but `lastPosition`, which every message changes. */
 export type ChannelRow = Omit<typeof channels.$inferSelect, "lastPosition">;
@@ -115,19 +114,4 @@ const newestStatement = query<{ last_position: number }, [string]>(
 /** The position of the channel's newest message, which equals the number of messages; 0 for an unknown channel. */
 export function selectLastPosition(db: Connection, channelId: string): number {
   return newestStatement(db).get(channelId)?.last_position ?? 0;
-}
-
-const setLastPositionStatement = change<[number, string]>(
-  "UPDATE channels SET last_position = ? WHERE id = ?",
-);
-
-const lastPositions = coalescedWrite<number>((tx, channelId, position) =>
-  setLastPositionStatement(tx, position, channelId),
-);
-
-/** Takes the channel's next position, starting at 1. Insert the message in the same write, or a gap remains. */
-export function takePosition(tx: Transaction, channelId: string): number {
-  const next = (lastPositions.get(tx, channelId) ?? selectLastPosition(tx, channelId)) + 1;
-  lastPositions.set(tx, channelId, next);
-  return next;
 }

@@ -1,3 +1,4 @@
+import { beside } from "./beside.ts";
 import type { Connection } from "./database.ts";
 
 /**
@@ -31,7 +32,7 @@ export function cached<Key extends string[], Value>(
     let found: unknown = root;
     for (const part of key) found = (found as Level | undefined)?.get(part);
     if (found !== undefined) return found as Value;
-    const value = read(db, ...key);
+    const value = beside(db, () => read(db, ...key));
     if (value !== undefined) keep(cache, key, value);
     return value;
   };

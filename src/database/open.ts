@@ -13,6 +13,7 @@ import * as schema from "./schema.ts";
 import { cacheVersionOf, cacheVersionOncePerTurn } from "./cache-version.ts";
 import { Troubles } from "./disk-trouble.ts";
 import { WriteQueue } from "./write.ts";
+import { writerOfAppended, writingOutFirst } from "./write-out.ts";
 
 /**
  * In older versions, two processes that write and checkpoint concurrently can lose a commit (SQLite's WAL-reset bug).
@@ -82,7 +83,11 @@ export function openDatabase(
       cacheVersion.forget();
     },
   };
-  const tx: Transaction = Object.assign(drizzle(writer, { schema, logger }), {
+  const writeAppended = writerOfAppended(writer);
+  const client = writingOutFirst(writer, () => {
+    if (!tx.commit.appended.isLeftAside) writeAppended(tx.commit);
+  });
+  const tx: Transaction = Object.assign(drizzle(client, { schema, logger }), {
     cacheVersion,
     webhooksVisibility,
     commit: new Commit(),
@@ -109,6 +114,7 @@ export function openDatabase(
   const onFailure = (error: unknown) => troubles.writeFailed(error);
   const queue = new WriteQueue(writer, tx, {
     lockWaitMs,
+    writeAppended,
     beforeCommit,
     afterCommit,
     afterResponses,

@@ -5,7 +5,7 @@ import type { Transaction } from "./database.ts";
 import { prepared } from "./prepared.ts";
 
 /** A row as it is inserted: without the columns that SQLite fills, which are the autoincremented numbers. */
-type InsertedRow<Table extends SQLiteTable> = {
+export type InsertedRow<Table extends SQLiteTable> = {
   [
     Key in keyof Table["$inferSelect"] as Table["_"]["columns"][Key]["_"]["hasDefault"] extends true
       ? never
@@ -21,15 +21,22 @@ type InsertedRow<Table extends SQLiteTable> = {
 export function insertInto<Table extends SQLiteTable>(
   table: Table,
 ): (tx: Transaction, row: InsertedRow<Table>) => Changes {
-  const columns = Object.entries(getTableColumns(table)).filter(([, column]) => !column.hasDefault);
-  const names = columns.map(([, column]) => column.name).join(", ");
-  const values = columns.map(([key]) => `$${key}`).join(", ");
+  const columns = insertedColumns(table);
+  const names = columns.map(({ name }) => name).join(", ");
+  const values = columns.map(({ key }) => `$${key}`).join(", ");
   const text = `INSERT INTO ${getTableName(table)} (${names}) VALUES (${values})`;
   const statement = prepared(({ $client }) => $client.prepare<unknown, [InsertedRow<Table>]>(text));
   return (tx, row) => {
     tx.commit.hasChanged = true;
     return statement(tx).run(row);
   };
+}
+
+/** The columns of an `InsertedRow`: their names in the database, and their keys in the row. */
+export function insertedColumns(table: SQLiteTable): Array<{ key: string; name: string }> {
+  return Object.entries(getTableColumns(table))
+    .filter(([, column]) => !column.hasDefault)
+    .map(([key, { name }]) => ({ key, name }));
 }
 
 /**

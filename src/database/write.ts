@@ -29,6 +29,7 @@ export class WriteQueue {
   readonly #file: SqliteFile;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #tx: Transaction;
+  readonly #writeAppended: (commit: Commit) => void;
   readonly #beforeCommit: () => void;
   readonly #afterCommit: () => void;
   readonly #afterResponses: (commit: Commit) => void;
@@ -47,6 +48,8 @@ export class WriteQueue {
     tx: Transaction,
     options: {
       lockWaitMs: number;
+      /** Writes what the calls have put down. */
+      writeAppended: (commit: Commit) => void;
       /** Runs last in each transaction; if it throws, the transaction is rolled back. */
       beforeCommit: () => void;
       /** Runs before the callers learn of the commit. */
@@ -60,6 +63,7 @@ export class WriteQueue {
     this.#file = file;
     this.#statements = prepareStatements(file);
     this.#tx = tx;
+    this.#writeAppended = options.writeAppended;
     this.#beforeCommit = options.beforeCommit;
     this.#afterCommit = options.afterCommit;
     this.#afterResponses = options.afterResponses;
@@ -139,7 +143,6 @@ export class WriteQueue {
     try {
       await this.#begin();
       outcomes = (await this.#runTogether(batch)) ?? (await this.#runSeparately(batch));
-      this.#tx.commit.runDeferred();
       this.#beforeCommit();
       this.#statements.commit.run();
     } catch (error) {
@@ -190,20 +193,30 @@ export class WriteQueue {
     }
   }
 
-  /** Runs the calls without savepoints. Returns undefined if one threw after it had changed something. */
+  /**
+   * Runs the calls without savepoints and writes what they have put down. Returns undefined if one threw after it had
+   * changed something, or if their rows cannot be written, for which one of them may be to blame.
+   */
   async #runTogether(batch: Call[]): Promise<Outcome[] | undefined> {
     const outcomes: Outcome[] = [];
     const { commit } = this.#tx;
     for (const call of batch) {
       commit.hasChanged = false;
+      commit.appended.beginCall();
       commit.traceparent = call.traced?.traceparent ?? null;
       try {
         const value = call.change(this.#tx);
         outcomes.push({ call, ok: true, value: isThenable(value) ? await value : value });
       } catch (error) {
         if (commit.hasChanged || !this.#file.inTransaction) return undefined;
+        commit.appended.undoCall();
         outcomes.push({ call, ok: false, error });
       }
+    }
+    try {
+      this.#writeAppended(commit);
+    } catch {
+      return undefined;
     }
     return outcomes;
   }
@@ -222,8 +235,7 @@ export class WriteQueue {
     this.#tx.commit.traceparent = call.traced?.traceparent ?? null;
     try {
       const value = await call.change(this.#tx);
-      // Run deferred changes now, so that they are rolled back with the call.
-      this.#tx.commit.runDeferred();
+      this.#writeAppended(this.#tx.commit);
       this.#statements.releaseSavepoint.run();
       return { call, ok: true, value };
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Transaction } from "../database/database.ts";
 import { deleteJob, type QueuedJob, selectAttemptsMade, updateJob } from "../outbox/job-store.ts";
 import { disable } from "../subscriptions/status.ts";
-import { updateOnFailure, updateOnSuccess } from "../subscriptions/store.ts";
+import { updateOnFailure } from "../subscriptions/store.ts";
 import type { Outcome } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
 import { type AttemptRow, insertAttempt } from "./attempt-store.ts";
@@ -19,8 +19,8 @@ export type RetryRules = {
 /** The consequences of an attempt; `failures` is the length of the subscription's failure streak after it. */
 export type Settled = {
   attemptId: string;
-  /** The number of the attempt in the delivery log. */
-  attemptSeq: number;
+  /** Has the attempt's number in the delivery log, after the commit. */
+  logged: { readonly seq: number };
   /** By the system clock, in milliseconds since 1970; undefined when there is no retry. */
   nextAttemptAt: number | undefined;
   isDisabled: boolean;
@@ -51,14 +51,14 @@ export function settle(
   ending: Ending = { now: Date.now(), aheadMs: 0, isCounted: true },
 ): Settled | Promise<Settled> {
   const attemptId = Bun.randomUUIDv7();
-  const entry = logEntry(job, outcome, ending.now);
-  const attemptSeq = insertAttempt(tx, { id: attemptId, ...entry, isReplay: false });
-  if (outcome.kind !== "succeeded")
-    return settleFailure(tx, job, outcome, rules, { ...ending, attemptId, attemptSeq });
-
-  updateOnSuccess(tx, job.subscriptionId, ending.now);
-  deleteJob(tx, job);
-  return { attemptId, attemptSeq, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
+  const attempt = { id: attemptId, ...logEntry(job, outcome, ending.now), isReplay: false };
+  if (outcome.kind !== "succeeded") {
+    const logged = { seq: insertAttempt(tx, attempt) };
+    return settleFailure(tx, job, outcome, rules, { ...ending, attemptId, logged });
+  }
+  const settled = { attempt, seq: 0, job };
+  tx.commit.appended.settled.push(settled);
+  return { attemptId, logged: settled, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
 }
 
 async function settleFailure(
@@ -66,7 +66,7 @@ async function settleFailure(
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
-  { attemptId, attemptSeq, isCounted, now, aheadMs }: Ending & Pick<Settled, "attemptId" | "attemptSeq">,
+  { attemptId, logged, isCounted, now, aheadMs }: Ending & Pick<Settled, "attemptId" | "logged">,
 ): Promise<Settled> {
   const subscription = isCounted ? await updateOnFailure(tx, job.subscriptionId) : undefined;
   const isDisabled =
@@ -93,7 +93,7 @@ async function settleFailure(
   if (isQueued && next !== undefined) updateJob(tx, job, job.attempts + 1, next + aheadMs);
   return {
     attemptId,
-    attemptSeq,
+    logged,
     nextAttemptAt: next,
     isDisabled,
     failures: subscription?.consecutiveFailures ?? 0,

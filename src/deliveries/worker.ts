@@ -187,7 +187,7 @@ export class Worker {
       }),
     );
     traced?.end(settled.attemptId);
-    this.#hold.settled(settled.attemptSeq);
+    this.#hold.settled(settled.logged.seq);
     this.#log.info(
       {
         delivery: settled.attemptId,

@@ -1,10 +1,10 @@
 import type { MessageEvent } from "./schemas.ts";
-import { type ChannelRow, takePosition } from "../channels/store.ts";
+import type { ChannelRow } from "../channels/store.ts";
 import type { Transaction } from "../database/database.ts";
 import { emit } from "../outbox/emit.ts";
 import { messageResource } from "./resource.ts";
 import type { Message } from "./schemas.ts";
-import { type Author, insertMessage, type MessageRow } from "./store.ts";
+import type { Author, MessageRow } from "./store.ts";
 
 /** The content of a new message; fields left out are null or false. */
 export type Draft = Pick<MessageRow, "type" | "body"> &
@@ -26,7 +26,6 @@ export function appendMessage(tx: Transaction, channel: ChannelRow, author: Auth
   const row: MessageRow = {
     id: Bun.randomUUIDv7(),
     channelId: channel.id,
-    position: takePosition(tx, channel.id),
     authorId: author.id,
     type: draft.type,
     body: draft.body,
@@ -42,7 +41,7 @@ export function appendMessage(tx: Transaction, channel: ChannelRow, author: Auth
     editedAt: null,
     deletedAt: null,
   };
-  insertMessage(tx, row);
+  tx.commit.appended.messages.push(row);
   const message = messageResource(row, author);
   emit<MessageEvent>(tx, channel, { type: "message.created", data: message });
   return message;

@@ -1,5 +1,6 @@
 import type { MessageEvent } from "./schemas.ts";
 import { getSeenChannel, requireWritable } from "../channels/access.ts";
+import { beside } from "../database/beside.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { emit } from "../outbox/emit.ts";
@@ -44,11 +45,7 @@ export function postMessage(tx: Transaction, subject: Subject, channelId: string
 
   const clientUuid = draft.client_uuid?.toLowerCase() ?? null;
   if (clientUuid !== null) {
-    const first = selectMessageByClientUuid(tx, {
-      channelId: channel.id,
-      authorId: subject.id,
-      clientUuid,
-    });
+    const first = selectMessageByClientUuid(tx, channel.id, subject, clientUuid);
     if (first) return messageResource(first.message, first.author);
   }
 
@@ -141,7 +138,8 @@ function requireOwn(subject: Subject, { message }: AuthoredMessage): void {
 
 /** The message that a reply refers to; `unfit` unless it is a standard message of the channel, not deleted. */
 function findTarget(tx: Transaction, channelId: string, id: string) {
-  const found = selectMessage(tx, channelId, id.toLowerCase());
+  // Nobody knows the id of a message before its commit, so those put down in this one do not matter.
+  const found = beside(tx, () => selectMessage(tx, channelId, id.toLowerCase()));
   if (!found || found.message.type !== "standard" || found.message.deletedAt !== null) return "unfit";
   return found.message;
 }

@@ -1,21 +1,17 @@
 import { and, eq } from "drizzle-orm";
+import type { NewMessage } from "../database/appended.ts";
+import { beside } from "../database/beside.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { parameterOfJoin, prepared, query } from "../database/prepared.ts";
 import { messages, users } from "../database/schema.ts";
-import { columnsOf, insertInto } from "../database/table-sql.ts";
+import { columnsOf } from "../database/table-sql.ts";
 
-export type MessageRow = typeof messages.$inferSelect;
+/** A message, without its position: that is only for ranges of the channel, and nobody is shown it. */
+export type MessageRow = NewMessage;
 export type Author = { id: string; name: string; type: "human" | "bot" };
 export type AuthoredMessage = { message: MessageRow; author: Author };
 
 const author = { id: users.id, name: users.name, type: users.type };
-
-const insertStatement = insertInto(messages);
-
-/** Adds a message to its channel. */
-export function insertMessage(tx: Transaction, row: MessageRow): void {
-  insertStatement(tx, row);
-}
 
 const selectAuthored = (db: Connection) =>
   db.select({ message: messages, author }).from(messages).innerJoin(users, eq(users.id, messages.authorId));
@@ -48,12 +44,22 @@ const messageByClientUuidStatement = prepared((db) =>
     .prepare(),
 );
 
-/** Returns the message that the author sent to the channel under this `client_uuid`; undefined when there is none. */
+/**
+ * Returns the message that the author sent to the channel under this `client_uuid`, in this commit or before; undefined
+ * when there is none.
+ */
 export function selectMessageByClientUuid(
-  db: Connection,
-  key: { channelId: string; authorId: string; clientUuid: string },
+  tx: Transaction,
+  channelId: string,
+  author: Author,
+  clientUuid: string,
 ): AuthoredMessage | undefined {
-  return messageByClientUuidStatement(db).get(key);
+  const message = tx.commit.appended.messages.find(
+    (row) => row.clientUuid === clientUuid && row.channelId === channelId && row.authorId === author.id,
+  );
+  if (message) return { message, author };
+  const key = { channelId, authorId: author.id, clientUuid };
+  return beside(tx, () => messageByClientUuidStatement(tx).get(key));
 }
 
 // No request reads more rows than this one, so it is plain SQL. The casts keep SQLite from planning the join again at

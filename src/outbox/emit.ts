@@ -1,7 +1,6 @@
 import type { ChannelRow } from "../channels/store.ts";
 import type { Transaction } from "../database/database.ts";
 import { beginFanOut, hasFanOuts } from "./fan-outs.ts";
-import { queueEvent } from "./queue-event.ts";
 import { filterAllowed } from "./creator-visibility.ts";
 import type { WebhookEvent } from "../event-types.ts";
 import { insertEvent, queuedWithEventMax, selectMatchingSubscriptions } from "./event-store.ts";
@@ -23,13 +22,11 @@ export function emit<Event extends DomainEvent>(tx: Transaction, channel: Channe
   const allowed = isForMany ? matching : filterAllowed(tx, matching, channel.id);
   if (allowed.length === 0) return;
 
-  const happenedAt = Date.now();
   const data = JSON.stringify(event.data);
   const { traceparent } = tx.commit;
-  const row = { id: Bun.randomUUIDv7(), type: event.type, data, createdAt: happenedAt, traceparent };
-  const eventSeq = insertEvent(tx, row);
+  const row = { id: Bun.randomUUIDv7(), type: event.type, data, createdAt: Date.now(), traceparent };
   // Events still being queued go first, so that each subscription receives its events in order.
   if (isForMany || hasFanOuts(tx, channel.teamId))
-    beginFanOut(tx, { teamId: channel.teamId, channelId: channel.id, eventSeq });
-  else queueEvent(tx, { eventSeq, happenedAt }, allowed);
+    beginFanOut(tx, { teamId: channel.teamId, channelId: channel.id, eventSeq: insertEvent(tx, row) });
+  else tx.commit.appended.events.push({ row, seq: 0, subscriptionIds: allowed });
 }

@@ -1,3 +1,4 @@
+import { beside } from "../database/beside.ts";
 import type { Commit } from "../database/commit.ts";
 import type { Transaction } from "../database/database.ts";
 import { queueEvent } from "./queue-event.ts";
@@ -33,7 +34,7 @@ export function beginFanOut(
 export function hasFanOuts(tx: Transaction, teamId: string): boolean {
   let isAny = anyFanOuts.get(tx.commit);
   if (isAny === undefined) {
-    isAny = hasAnyFanOut(tx);
+    isAny = beside(tx, () => hasAnyFanOut(tx));
     anyFanOuts.set(tx.commit, isAny);
   }
   return isAny && hasFanOutOfTeam(tx, teamId);

@@ -1,9 +1,8 @@
 import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
-import { change, prepared, query } from "../database/prepared.ts";
+import { prepared, query } from "../database/prepared.ts";
 import { cached } from "../database/cached.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
-import { coalescedWrite } from "../database/coalesced-write.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
@@ -214,17 +213,6 @@ export async function updateSubscription(
   await tx.update(subscriptions).set(change).where(eq(subscriptions.id, id));
 }
 
-const successStatement = change<[number, string]>(
-  "UPDATE subscriptions SET consecutive_failures = 0, last_success_at = ? WHERE id = ?",
-);
-
-const successes = coalescedWrite<number>((tx, id, at) => successStatement(tx, at, id));
-
-/** Ends the subscription's failure streak. Written once for all deliveries that share a commit. */
-export function updateOnSuccess(tx: Transaction, id: string, at: number): void {
-  successes.set(tx, id, at);
-}
-
 const failureStatement = prepared((db) =>
   db
     .update(subscriptions)
@@ -236,8 +224,6 @@ const failureStatement = prepared((db) =>
 
 /** Adds one to the subscription's failure streak and returns the updated row. */
 export async function updateOnFailure(tx: Transaction, id: string): Promise<SubscriptionRow | undefined> {
-  // An earlier success in the same commit must not end the streak that starts here.
-  successes.writeNow(tx, id);
   const [row] = await failureStatement(tx).execute({ id });
   return row;
 }

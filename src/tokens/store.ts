@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, isNull } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
 import { cached } from "../database/cached.ts";
@@ -39,18 +39,6 @@ export const selectUsableToken = cached((db, hash: string) => {
   const row = byHashStatement(db).get({ hash });
   return row && { ...row, scopes: new Set(row.scopes.split(" ")) as ReadonlySet<string> };
 });
-
-const touchStatement = prepared((db) =>
-  db
-    .update(tokens)
-    .set({ lastUsedAt: sql`${sql.placeholder("at")}` })
-    .where(eq(tokens.id, sql.placeholder("id")))
-    .prepare(),
-);
-
-export async function updateLastUsed(tx: Transaction, id: string, at: number): Promise<void> {
-  await touchStatement(tx).execute({ id, at });
-}
 
 export async function selectTokens(db: Connection, teamId: string) {
   return await db

@@ -14,7 +14,6 @@ import {
   selectTokens,
   selectUsableToken,
   type TokenRow,
-  updateLastUsed,
 } from "./store.ts";
 
 /** A token as lists show it, without the secret. */
@@ -139,7 +138,8 @@ function recordUse(db: Database, tokenId: string, now: number): void {
   if (recorded.tokenIds.has(tokenId)) return;
   recorded.tokenIds.add(tokenId);
   // A failed write is no reason to refuse the request; the next one retries.
-  db.write((tx) => updateLastUsed(tx, tokenId, minute)).catch(() => recorded.tokenIds.delete(tokenId));
+  const putDown = ({ commit }: Transaction) => void commit.appended.tokenUses.push({ tokenId, at: minute });
+  db.write(putDown).catch(() => recorded.tokenIds.delete(tokenId));
 }
 
 async function recordRevoked(tx: Transaction, row: TokenRow, actor: string): Promise<void> {

@@ -1,8 +1,9 @@
-import { Database as SqliteFile, type Statement } from "bun:sqlite";
+import { Database as SqliteFile } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { Commit } from "../../src/database/commit.ts";
 import type { Transaction } from "../../src/database/database.ts";
 import * as schema from "../../src/database/schema.ts";
+import { writerOfAppended, writingOutFirst } from "../../src/database/write-out.ts";
 
 /** A connection that records what runs on it, through drizzle or without it. */
 export type NotingConnection = Disposable & {
@@ -10,35 +11,41 @@ export type NotingConnection = Disposable & {
   file: SqliteFile;
   /** The statements since the list was last emptied, each with its parameters. */
   noted: Array<{ sql: string; params: unknown[] }>;
+  /** Ends a commit: writes what was put down since the last one. */
+  commit: () => void;
 };
-
-const runs = new Set<PropertyKey>(["run", "get", "all", "values"]);
 
 /** Opens the database. Each read of the cache version returns a new one, so that nothing is served from the cache. */
 export function notingConnection(path: string): NotingConnection {
   const noted: NotingConnection["noted"] = [];
   const file = new SqliteFile(path, { strict: true });
   const prepare = file.prepare.bind(file);
-  const notingPrepare = (sql: string) =>
-    new Proxy(prepare(sql), {
-      get(statement: Statement, key) {
-        const member: unknown = Reflect.get(statement, key, statement);
-        if (typeof member !== "function") return member;
-        return (...params: unknown[]) => {
-          if (runs.has(key)) noted.push({ sql, params });
-          return Reflect.apply(member, statement, params) as unknown;
-        };
-      },
-    });
+  const notingPrepare = (sql: string) => {
+    const statement = prepare(sql);
+    for (const way of ["run", "get", "all", "values"] as const) {
+      const run = statement[way].bind(statement) as (...params: unknown[]) => unknown;
+      const noting = (...params: unknown[]) => {
+        noted.push({ sql, params });
+        return run(...params);
+      };
+      Object.assign(statement, { [way]: noting });
+    }
+    return statement;
+  };
   Object.assign(file, { prepare: notingPrepare });
   const cacheVersion = { now: () => crypto.randomUUID(), forget: () => {} };
-  const tx = Object.assign(drizzle(file, { schema }), {
+  const writeAppended = writerOfAppended(file);
+  const client = writingOutFirst(file, () => {
+    if (!tx.commit.appended.isLeftAside) writeAppended(tx.commit);
+  });
+  const tx: Transaction = Object.assign(drizzle(client, { schema }), {
     cacheVersion,
     webhooksVisibility: "workspace" as const,
     commit: new Commit(),
   });
-  // Each operation is a separate commit, in which nothing is deferred.
-  const commit = () => Object.assign(new Commit(), { beforeCommit: (step: () => void) => step() });
-  Object.defineProperty(tx, "commit", { get: commit });
-  return { tx, file, noted, [Symbol.dispose]: () => file.close() };
+  const commit = () => {
+    writeAppended(tx.commit);
+    tx.commit = new Commit();
+  };
+  return { tx, file, noted, commit, [Symbol.dispose]: () => file.close() };
 }

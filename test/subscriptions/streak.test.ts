@@ -1,14 +1,18 @@
 import { expect, test } from "bun:test";
-import {
-  insertSubscription,
-  selectSubscription,
-  updateOnFailure,
-  updateOnSuccess,
-} from "../../src/subscriptions/store.ts";
+import type { Outcome } from "../../src/deliveries/attempt.ts";
+import { settle } from "../../src/deliveries/settle.ts";
+import { selectSubscription } from "../../src/subscriptions/store.ts";
+import { insertSubscriber } from "../support/subscriber.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
 
 type Step = "success" | "failure";
+
+const ends: Record<Step, Pick<Outcome, "kind" | "status" | "error">> = {
+  success: { kind: "succeeded", status: 204, error: null },
+  failure: { kind: "rejected", status: 500, error: "the receiver answered 500" },
+};
+const rules = { maxAttempts: 8, backoffBaseMs: 1_000, disableAfter: 100 };
 
 test.each<[Step[], number]>([
   [["failure", "success"], 0],
@@ -20,33 +24,24 @@ test.each<[Step[], number]>([
   await using workspace = openWorkspace(folder.path);
   const { database } = workspace;
   const { id: teamId } = await workspace.team("Acme");
-  const id = Bun.randomUUIDv7();
-  await database.write((tx) =>
-    insertSubscription(tx, {
-      id,
-      teamId,
-      name: "CI",
-      url: "https://receiver.example/",
-      events: "[]",
-      channelIds: null,
-      status: "active",
-      consecutiveFailures: 5,
-      lastSuccessAt: null,
-      disabledAt: null,
-      secret: Buffer.alloc(1),
-      previousSecret: null,
-      previousSecretUntil: null,
-      deletedAt: null,
-      createdAt: 0,
-      createdBy: null,
-    }),
-  );
-  const settle = async (step: Step, at: number) =>
-    await database.write(async (tx) => {
-      if (step === "success") updateOnSuccess(tx, id, at);
-      else await updateOnFailure(tx, id);
-    });
-  await Promise.all(steps.map((step, place) => settle(step, place + 1)));
+  const id = await insertSubscriber(database, teamId, 5);
+  const job = {
+    subscriptionId: id,
+    dueAt: 1,
+    eventSeq: 1,
+    attempts: 0,
+    eventId: Bun.randomUUIDv7(),
+    eventType: "message.created" as const,
+    envelope: "{}",
+    traceparent: null,
+  };
+  const end = async (step: Step, now: number) => {
+    const outcome = { ...ends[step], detail: null, responseStart: null, retryAfter: null, durationMs: 1 };
+    const ending = { now, aheadMs: 0, isCounted: true };
+    return await database.write((tx) => settle(tx, job, outcome, rules, ending));
+  };
+  const settled = await Promise.all(steps.map((step, place) => end(step, place + 1)));
+  expect(settled.map(({ logged }) => logged.seq)).toEqual(steps.map((_, place) => place + 1));
   expect(await selectSubscription(database.read, teamId, id)).toMatchObject({
     consecutiveFailures: failures,
     lastSuccessAt: steps.lastIndexOf("success") + 1,

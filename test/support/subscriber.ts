@@ -1,0 +1,33 @@
+import type { Database } from "../../src/database/database.ts";
+import { insertFilters, insertSubscription } from "../../src/subscriptions/store.ts";
+
+/** Adds a subscription of the team to every message, with a secret that nothing can be signed with. Returns its id. */
+export async function insertSubscriber(
+  database: Database,
+  teamId: string,
+  consecutiveFailures = 0,
+): Promise<string> {
+  const id = Bun.randomUUIDv7();
+  await database.write(async (tx) => {
+    await insertSubscription(tx, {
+      id,
+      teamId,
+      name: "CI",
+      url: "https://receiver.example/",
+      events: "[]",
+      channelIds: null,
+      status: "active",
+      consecutiveFailures,
+      lastSuccessAt: null,
+      disabledAt: null,
+      secret: Buffer.alloc(1),
+      previousSecret: null,
+      previousSecretUntil: null,
+      deletedAt: null,
+      createdAt: 0,
+      createdBy: null,
+    });
+    await insertFilters(tx, { id, teamId }, ["message.created"], null, 0);
+  });
+  return id;
+}
