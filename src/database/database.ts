@@ -12,6 +12,7 @@ import type { TroubleListener } from "./disk-trouble.ts";
 export type Connection = BunSQLiteDatabase<typeof schema> & {
   /** The driver's connection, for statements that run with every request. */
   readonly $client: SqliteFile;
+  readonly engine: "sqlite" | "postgres";
   /** The version of cacheable data that this connection sees; see `cached`. */
   readonly cacheVersion: CacheVersion;
   /** `WEBHOOKS_VISIBILITY` of this process. It is kept here because every change in a channel queues events. */

@@ -31,6 +31,7 @@ export function lookAt(path: string): Look {
   file.run("PRAGMA busy_timeout = 1000");
   let looks = 0;
   const connection = Object.assign(drizzle(file, { schema }), {
+    engine: "sqlite" as const,
     // Nothing is cached: tables of an old version have no version of their own.
     cacheVersion: { now: () => String(looks++), forget: () => {} },
     webhooksVisibility: "workspace" as const,

@@ -71,6 +71,7 @@ export function openDatabase(
   reader.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
   const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const read = Object.assign(drizzle(reader, { schema }), {
+    engine: "sqlite" as const,
     cacheVersion: cacheVersionOncePerTurn(reader),
     webhooksVisibility,
   });
@@ -88,6 +89,7 @@ export function openDatabase(
     if (!tx.commit.appended.isLeftAside) writeAppended(tx.commit);
   });
   const tx: Transaction = Object.assign(drizzle(client, { schema, logger }), {
+    engine: "sqlite" as const,
     cacheVersion,
     webhooksVisibility,
     commit: new Commit(),

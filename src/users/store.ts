@@ -2,6 +2,7 @@ import { and, asc, eq, isNull, or, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
 import { prepared } from "../database/prepared.ts";
 import { userEmails, users } from "../database/schema.ts";
+import { caseless, foldCase } from "../database/text.ts";
 import { actorOf, type Role } from "../subject.ts";
 
 export type UserRow = typeof users.$inferSelect;
@@ -87,7 +88,7 @@ export async function selectUserByUserName(
     .where(
       and(
         eq(users.teamId, teamId),
-        eq(users.userName, userName),
+        eq(caseless(db.engine, users.userName), foldCase(userName)),
         // Spelled as in the partial index, which SQLite does not use for a bound value.
         sql`${users.type} = 'human'`,
         isNull(users.removedAt),

@@ -39,6 +39,7 @@ export function notingConnection(path: string): NotingConnection {
     if (!tx.commit.appended.isLeftAside) writeAppended(tx.commit);
   });
   const tx: Transaction = Object.assign(drizzle(client, { schema }), {
+    engine: "sqlite" as const,
     cacheVersion,
     webhooksVisibility: "workspace" as const,
     commit: new Commit(),

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { ChannelRow } from "../../channels/store.ts";
 import type { Connection, Transaction } from "../../database/database.ts";
 import { channelMembers, channels, users } from "../../database/schema.ts";
+import { caseless, inOrder } from "../../database/text.ts";
 import type { UserRow } from "../../users/store.ts";
 import type { Query } from "../protocol/query.ts";
 import { conditionOf, type Tables } from "../protocol/store.ts";
@@ -9,11 +10,12 @@ import { conditionOf, type Tables } from "../protocol/store.ts";
 /** The channels that are groups. Literally as in the partial indexes, which bound values would not match. */
 const isGroup = sql`${channels.isManaged} = 1 AND ${channels.isArchived} = 0`;
 
-const tables: Tables = {
+const tablesFor = (engine: Connection["engine"]): Tables => ({
+  engine,
   columns: new Map([
     ["id", sql`${channels.id}`],
     ["externalId", sql`${channels.externalId}`],
-    ["displayName", sql`${channels.name} COLLATE NOCASE`],
+    ["displayName", caseless(engine, channels.name)],
     ["meta.created", sql`${channels.createdAt}`],
     ["meta.lastModified", sql`${channels.updatedAt}`],
   ]),
@@ -24,19 +26,19 @@ const tables: Tables = {
         sql`${channels.id} IN (SELECT ${channelMembers.channelId} FROM ${channelMembers} WHERE ${where(memberColumns)})`,
     ],
   ]),
-};
+});
 
 const memberColumns = new Map([["value", sql`${channelMembers.userId}`]]);
 
 /** Returns a page of the team's groups, in an order that is the same for all pages. */
 export async function selectGroups(db: Connection, teamId: string, query: Query): Promise<ChannelRow[]> {
   const direction = query.isDescending ? desc : asc;
-  const column = query.sortBy === undefined ? undefined : tables.columns.get(query.sortBy);
+  const column = query.sortBy === undefined ? undefined : tablesFor(db.engine).columns.get(query.sortBy);
   return await db
     .select()
     .from(channels)
-    .where(matching(teamId, query))
-    .orderBy(...(column ? [direction(column)] : []), direction(channels.id))
+    .where(matching(db, teamId, query))
+    .orderBy(...(column ? [inOrder(column, query.isDescending)] : []), direction(channels.id))
     .limit(query.count)
     .offset(query.startIndex - 1);
 }
@@ -46,12 +48,12 @@ export async function countGroups(db: Connection, teamId: string, query: Query):
   const [row] = await db
     .select({ count: sql<number>`count(*)` })
     .from(channels)
-    .where(matching(teamId, query));
+    .where(matching(db, teamId, query));
   return row?.count ?? 0;
 }
 
-function matching(teamId: string, { filter }: Query): SQL | undefined {
-  return and(eq(channels.teamId, teamId), isGroup, filter && conditionOf(filter, tables));
+function matching({ engine }: Connection, teamId: string, { filter }: Query): SQL | undefined {
+  return and(eq(channels.teamId, teamId), isGroup, filter && conditionOf(filter, tablesFor(engine)));
 }
 
 /** A person in a group. */

@@ -1,10 +1,13 @@
 import { and, not, or, type SQL, sql } from "drizzle-orm";
+import type { Connection } from "../../database/database.ts";
+import { contains, foldCase } from "../../database/text.ts";
 import { scimError } from "./errors.ts";
-import type { Comparison, Filter } from "./filter.ts";
+import type { Filter } from "./filter.ts";
 
 /** How a resource type maps to the tables. */
 export type Tables = {
-  /** The columns to compare and sort by, by attribute path. */
+  engine: Connection["engine"];
+  /** The columns to compare and sort by, by attribute path; `caseless` where case does not count. */
   columns: ReadonlyMap<string, SQL>;
   /** For each list, the condition that one of its values meets `where`. */
   lists: ReadonlyMap<string, (where: (columns: Tables["columns"]) => SQL) => SQL>;
@@ -28,39 +31,34 @@ export function conditionOf(filter: Filter, tables: Tables): SQL {
       const { attribute, filter: each } = filter;
       const some = tables.lists.get(attribute.name);
       if (!some) throw notCompared(attribute.name);
-      return some((columns) => conditionOf(each, { columns, lists: new Map() }));
+      return some((columns) => conditionOf(each, { ...tables, columns, lists: new Map() }));
     }
     case "pr":
       return sql`${columnOf(tables, filter.path)} IS NOT NULL`;
-    default: {
-      const { op, path, value, attribute } = filter;
-      const column = columnOf(tables, path);
-      return comparison(op, column, typeof value === "boolean" ? Number(value) : value, attribute.caseExact);
-    }
+    default:
+      return comparison(filter, columnOf(tables, filter.path), tables.engine);
   }
 }
 
 function comparison(
-  op: Comparison,
+  { op, attribute, value: given }: Extract<Filter, { value: unknown }>,
   column: SQL,
-  value: string | number,
-  isCaseExact: boolean | undefined,
+  engine: Tables["engine"],
 ): SQL {
-  const fold = (text: SQL | string | number) => (isCaseExact ? sql`${text}` : sql`lower(${text})`);
+  const isCaseless = typeof given === "string" && !attribute.caseExact;
+  const value = isCaseless ? foldCase(given) : typeof given === "boolean" ? Number(given) : given;
+  const text = isCaseless ? sql`lower(${column})` : column;
   switch (op) {
     case "eq":
       return sql`${column} = ${value}`;
     case "ne":
-      return sql`${column} IS NOT ${value}`;
-    // Not LIKE: it gives some characters of the value a meaning of their own, and ignores caseExact.
+      return sql`${column} IS DISTINCT FROM ${value}`;
     case "co":
-      return sql`instr(${fold(column)}, ${fold(value)}) > 0`;
+      return contains(engine, text, value);
     case "sw":
-      return sql`substr(${fold(column)}, 1, length(${value})) = ${fold(value)}`;
+      return sql`substr(${text}, 1, length(${value})) = ${value}`;
     case "ew":
-      return value === ""
-        ? sql`${column} IS NOT NULL`
-        : sql`substr(${fold(column)}, -length(${value})) = ${fold(value)}`;
+      return sql`substr(${text}, length(${text}) - length(${value}) + 1) = ${value}`;
     case "gt":
       return sql`${column} > ${value}`;
     case "ge":

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, inArray, isNotNull, type SQL, sql } from "drizzle-o
 import type { Connection, Transaction } from "../../database/database.ts";
 import { prepared } from "../../database/prepared.ts";
 import { userEmails, users } from "../../database/schema.ts";
+import { caseless, foldCase, inOrder } from "../../database/text.ts";
 import type { Email, UserRow } from "../../users/store.ts";
 import type { Query } from "../protocol/query.ts";
 import { conditionOf, type Tables } from "../protocol/store.ts";
@@ -9,16 +10,17 @@ import { conditionOf, type Tables } from "../protocol/store.ts";
 /** The people whom the directory sees. Literally as in the partial indexes, which bound values would not match. */
 const isOfDirectory = sql`${users.type} = 'human' AND ${users.removedAt} IS NULL`;
 
-const tables: Tables = {
+const tablesFor = (engine: Connection["engine"]): Tables => ({
+  engine,
   columns: new Map([
     ["id", sql`${users.id}`],
     ["externalId", sql`${users.externalId}`],
-    ["userName", sql`${users.userName}`],
-    ["displayName", sql`${users.name} COLLATE NOCASE`],
-    ["name.formatted", sql`${users.formattedName}`],
-    ["name.givenName", sql`${users.givenName}`],
-    ["name.familyName", sql`${users.familyName}`],
-    ["active", sql`(${users.deactivatedAt} IS NULL)`],
+    ["userName", caseless(engine, users.userName)],
+    ["displayName", caseless(engine, users.name)],
+    ["name.formatted", caseless(engine, users.formattedName)],
+    ["name.givenName", caseless(engine, users.givenName)],
+    ["name.familyName", caseless(engine, users.familyName)],
+    ["active", sql`CASE WHEN ${users.deactivatedAt} IS NULL THEN 1 ELSE 0 END`],
     ["meta.created", sql`${users.createdAt}`],
     ["meta.lastModified", sql`${users.updatedAt}`],
   ]),
@@ -26,38 +28,39 @@ const tables: Tables = {
     [
       "emails",
       (where) =>
-        sql`${users.id} IN (SELECT ${userEmails.userId} FROM ${userEmails} WHERE ${where(emailColumns)})`,
+        sql`${users.id} IN (SELECT ${userEmails.userId} FROM ${userEmails} WHERE ${where(emailColumnsFor(engine))})`,
     ],
     ["roles", (where) => where(roleColumns)],
   ]),
-};
+});
 
-const emailColumns = new Map([
-  ["value", sql`${userEmails.value}`],
-  ["type", sql`${userEmails.type}`],
-  ["primary", sql`${userEmails.isPrimary}`],
-]);
+const emailColumnsFor = (engine: Connection["engine"]) =>
+  new Map([
+    ["value", caseless(engine, userEmails.value)],
+    ["type", caseless(engine, userEmails.type)],
+    ["primary", sql`${userEmails.isPrimary}`],
+  ]);
 
 const roleColumns = new Map([
   ["value", sql`${users.role}`],
   ["primary", sql`1`],
 ]);
 
-/** The columns to sort by; e-mail addresses sort by the primary one. */
-const sortColumns: Tables["columns"] = new Map([
-  ...tables.columns,
-  ...["emails", "emails.value"].map((path) => [path, sql`${users.email} COLLATE NOCASE`] as const),
-]);
+/** The column to sort by; e-mail addresses sort by the primary one. */
+function sortColumn(engine: Connection["engine"], path: string): SQL | undefined {
+  const isEmail = path === "emails" || path === "emails.value";
+  return isEmail ? caseless(engine, users.email) : tablesFor(engine).columns.get(path);
+}
 
 /** Returns a page of the team's people, in an order that is the same for all pages. */
 export async function selectPeople(db: Connection, teamId: string, query: Query): Promise<UserRow[]> {
   const direction = query.isDescending ? desc : asc;
-  const column = query.sortBy === undefined ? undefined : sortColumns.get(query.sortBy);
+  const column = query.sortBy === undefined ? undefined : sortColumn(db.engine, query.sortBy);
   return await db
     .select()
     .from(users)
-    .where(matching(teamId, query))
-    .orderBy(...(column ? [direction(column)] : []), direction(users.id))
+    .where(matching(db, teamId, query))
+    .orderBy(...(column ? [inOrder(column, query.isDescending)] : []), direction(users.id))
     .limit(query.count)
     .offset(query.startIndex - 1);
 }
@@ -67,12 +70,12 @@ export async function countPeople(db: Connection, teamId: string, query: Query):
   const [row] = await db
     .select({ count: sql<number>`count(*)` })
     .from(users)
-    .where(matching(teamId, query));
+    .where(matching(db, teamId, query));
   return row?.count ?? 0;
 }
 
-function matching(teamId: string, { filter }: Query): SQL | undefined {
-  return and(eq(users.teamId, teamId), isOfDirectory, filter && conditionOf(filter, tables));
+function matching({ engine }: Connection, teamId: string, { filter }: Query): SQL | undefined {
+  return and(eq(users.teamId, teamId), isOfDirectory, filter && conditionOf(filter, tablesFor(engine)));
 }
 
 const byIdStatement = prepared((db) =>
@@ -110,7 +113,7 @@ export async function selectRemoved(db: Connection, teamId: string, userName: st
     .where(
       and(
         eq(users.teamId, teamId),
-        eq(users.userName, userName),
+        eq(caseless(db.engine, users.userName), foldCase(userName)),
         sql`${users.type} = 'human'`,
         isNotNull(users.removedAt),
       ),
