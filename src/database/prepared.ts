@@ -20,9 +20,16 @@ export function prepared<Statement>(
   };
 }
 
+/** One text that both engines take, or one for each. A name with a capital letter is quoted: `due_at AS "dueAt"`. */
+type Text = string | Record<Connection["engine"], string>;
+
 /** A query in SQL, for what runs with every message and delivery: without drizzle a call costs half. */
-export function query<Row, Parameters extends SQLQueryBindings[]>(text: string) {
-  return prepared((connection) => connection.$client.prepare<Row, Parameters>(text));
+export function query<Row, Parameters extends SQLQueryBindings[]>(text: Text) {
+  return prepared(({ $client, engine }) => $client.prepare<Row, Parameters>(textFor(engine, text)));
+}
+
+function textFor(engine: Connection["engine"], text: Text): string {
+  return typeof text === "string" ? text : text[engine];
 }
 
 /**
@@ -43,6 +50,6 @@ export function change<Parameters extends SQLQueryBindings[]>(
  * A typed parameter for a prepared query with joins. With a bare parameter, SQLite plans the join again for every
  * value, which takes 3 µs per table and yields the same plan; the cast hides the value from the planner.
  */
-export function parameterOfJoin(name: string, type: "text" | "integer") {
+export function parameterOfJoin(name: string, type: "text" | "bigint") {
   return sql`cast(${sql.placeholder(name)} as ${sql.raw(type)})`;
 }

@@ -40,11 +40,11 @@ export function insertedColumns(table: SQLiteTable): Array<{ key: string; name: 
 }
 
 /**
- * The columns of the table for a `SELECT`, under their names in the schema: `m.id AS id, m.channel_id AS channelId`.
+ * The columns of the table for a `SELECT`, under their names in the schema: `m.id AS "id", m.channel_id AS "channelId"`.
  * Values come as SQLite holds them, so a boolean is 0 or 1.
  */
 export function columnsOf(table: SQLiteTable, alias: string): string {
   return Object.entries(getTableColumns(table))
-    .map(([key, { name }]) => `${alias}.${name} AS ${key}`)
+    .map(([key, { name }]) => `${alias}.${name} AS "${key}"`)
     .join(", ");
 }

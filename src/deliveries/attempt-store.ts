@@ -77,9 +77,10 @@ export function selectNewestAttemptTime(db: Connection): number {
   return newestTimeStatement(db).get()?.at ?? 0;
 }
 
-const loggedStatement = query<{ logged: number }, []>(
-  "SELECT seq AS logged FROM sqlite_sequence WHERE name = 'attempts'",
-);
+const loggedStatement = query<{ logged: number }, []>({
+  sqlite: "SELECT seq AS logged FROM sqlite_sequence WHERE name = 'attempts'",
+  postgres: "SELECT last_value AS logged FROM attempts_seq_seq WHERE is_called",
+});
 
 /** The number of attempts ever logged; also those count that are deleted by now. Reads one row. */
 export function selectAttemptsLogged(db: Connection): number {

@@ -5,7 +5,7 @@ import { change, query } from "../database/prepared.ts";
 export type CopyRow = { copyId: string | null; accepted: string | null };
 
 const copyStatement = query<CopyRow, []>(
-  "SELECT copy_id AS copyId, accepted FROM delivery_copy WHERE id = 1",
+  'SELECT copy_id AS "copyId", accepted FROM delivery_copy WHERE id = 1',
 );
 
 /** Which copy this database is. */
@@ -31,7 +31,7 @@ export type HoldRow = {
 };
 
 const holdStatement = query<HoldRow, []>(
-  "SELECT since, kind, reason, last_event AS lastEvent, markers FROM delivery_hold WHERE id = 1",
+  'SELECT since, kind, reason, last_event AS "lastEvent", markers FROM delivery_hold WHERE id = 1',
 );
 
 /** The hold; undefined when deliveries are not held. */
@@ -70,25 +70,34 @@ export function selectHoldExceptions(db: Connection): Set<string> {
 }
 
 const insertExceptionStatement = change<[string]>(
-  "INSERT OR IGNORE INTO delivery_hold_exceptions (subscription_id) VALUES (?)",
+  "INSERT INTO delivery_hold_exceptions (subscription_id) VALUES (?) ON CONFLICT DO NOTHING",
 );
 
 export function insertHoldException(tx: Transaction, subscriptionId: string): void {
   insertExceptionStatement(tx, subscriptionId);
 }
 
-const lastNumberStatement = query<{ seq: number }, [string]>(
-  "SELECT seq FROM sqlite_sequence WHERE name = ?",
-);
+/**
+ * The last number that the table gave. PostgreSQL's sequence may be ahead after a crash, so it only stands in for rows
+ * that are all deleted.
+ */
+const lastNumberOf = (table: "attempts" | "events") =>
+  query<{ seq: number }, []>({
+    sqlite: `SELECT seq FROM sqlite_sequence WHERE name = '${table}'`,
+    postgres: `SELECT coalesce((SELECT max(seq) FROM ${table}), last_value) AS seq FROM ${table}_seq_seq WHERE is_called`,
+  });
+
+const lastAttemptStatement = lastNumberOf("attempts");
+const lastEventStatement = lastNumberOf("events");
 
 /** The number of the last attempt that was ever logged, deleted ones included; 0 before the first. */
 export function selectLastAttempt(db: Connection): number {
-  return lastNumberStatement(db).get("attempts")?.seq ?? 0;
+  return lastAttemptStatement(db).get()?.seq ?? 0;
 }
 
 /** The number of the last event that was ever stored, deleted ones included; 0 before the first. */
 export function selectLastEvent(db: Connection): number {
-  return lastNumberStatement(db).get("events")?.seq ?? 0;
+  return lastEventStatement(db).get()?.seq ?? 0;
 }
 
 const workStatement = query<object, []>(
@@ -113,7 +122,7 @@ export type HeldRow = {
 };
 
 const heldStatement = query<HeldRow, [number]>(
-  `SELECT subscriptions.id AS subscriptionId, subscriptions.name, teams.slug AS team, teams.id AS teamId,
+  `SELECT subscriptions.id AS "subscriptionId", subscriptions.name, teams.slug AS team, teams.id AS "teamId",
      subscriptions.status, held.count, oldest.created_at AS oldest, newest.created_at AS newest
    FROM (SELECT subscription_id, count(*) AS count, min(event_seq) AS first, max(event_seq) AS last FROM jobs
          WHERE event_seq <= ? GROUP BY subscription_id) AS held
@@ -134,10 +143,10 @@ export function selectHeld(db: Connection, lastEvent: number): HeldRow[] {
 export type HeldEventRow = { id: string; type: string; happenedAt: number; attempts: number };
 
 const heldEventsStatement = query<HeldEventRow, [string, number, number]>(
-  `SELECT events.id, events.type, events.created_at AS happenedAt, jobs.attempts
+  `SELECT events.id, events.type, events.created_at AS "happenedAt", jobs.attempts
    FROM jobs JOIN events ON events.seq = jobs.event_seq
    WHERE jobs.subscription_id = cast(? AS text)
-     AND jobs.event_seq <= cast(? AS integer)
+     AND jobs.event_seq <= cast(? AS bigint)
    ORDER BY jobs.event_seq LIMIT ?`,
 );
 

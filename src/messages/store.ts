@@ -65,10 +65,10 @@ export function selectMessageByClientUuid(
 // No request reads more rows than this one, so it is plain SQL. The casts keep SQLite from planning the join again at
 // each call (see `parameterOfJoin`).
 const rangeStatement = query<RangeRow, [string, number, number]>(
-  `SELECT ${columnsOf(messages, "m")}, users.name AS authorName, users.type AS authorType
+  `SELECT ${columnsOf(messages, "m")}, users.name AS "authorName", users.type AS "authorType"
    FROM messages AS m JOIN users ON users.id = m.author_id
    WHERE m.channel_id = cast(? AS text)
-     AND m.position >= cast(? AS integer) AND m.position <= cast(? AS integer)
+     AND m.position >= cast(? AS bigint) AND m.position <= cast(? AS bigint)
    ORDER BY m.position DESC`,
 );
 
@@ -108,9 +108,12 @@ export async function updateReactions(tx: Transaction, id: string, reactions: st
   await tx.update(messages).set({ reactions }).where(eq(messages.id, id));
 }
 
-const postedStatement = query<{ posted: number | null }, []>("SELECT max(rowid) AS posted FROM messages");
+const postedStatement = query<{ posted: number | null }, []>({
+  sqlite: "SELECT max(rowid) AS posted FROM messages",
+  postgres: "SELECT cast(sum(last_position) AS bigint) AS posted FROM channels",
+});
 
-/** A number that grows by one with each message of the workspace. Reads one row. */
+/** A number that grows by one with each message of the workspace. Reads one row, on PostgreSQL one of each channel. */
 export function selectMessagesPosted(db: Connection): number {
   return postedStatement(db).get()?.posted ?? 0;
 }

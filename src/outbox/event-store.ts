@@ -87,7 +87,7 @@ export async function selectLastEventSeq(db: Connection): Promise<number> {
 }
 
 const newestStatement = query<{ at: number | null }, []>(
-  "SELECT max(created_at) AS at FROM (SELECT created_at FROM events ORDER BY seq DESC LIMIT 1000)",
+  "SELECT max(created_at) AS at FROM (SELECT created_at FROM events ORDER BY seq DESC LIMIT 1000) AS newest",
 );
 
 /** Returns the latest time of the thousand newest events, in milliseconds since 1970; 0 if there is none. */
@@ -96,7 +96,7 @@ export function selectNewestEventTime(db: Connection): number {
 }
 
 const timeBySeqStatement = query<{ createdAt: number }, [number]>(
-  "SELECT created_at AS createdAt FROM events WHERE seq = ?",
+  'SELECT created_at AS "createdAt" FROM events WHERE seq = ?',
 );
 
 /** Returns when the event happened, in milliseconds since 1970; null once it is deleted. */

@@ -49,9 +49,9 @@ export function hasFanOutOfTeam(db: Connection, teamId: string): boolean {
 }
 
 const earliest = (condition: string) =>
-  `SELECT fan_outs.team_id AS teamId, fan_outs.event_seq AS eventSeq, events.type, events.created_at AS happenedAt,
-     fan_outs.channel_id AS channelId, fan_outs.after_channel AS afterChannel,
-     fan_outs.after_subscription AS afterSubscription
+  `SELECT fan_outs.team_id AS "teamId", fan_outs.event_seq AS "eventSeq", events.type, events.created_at AS "happenedAt",
+     fan_outs.channel_id AS "channelId", fan_outs.after_channel AS "afterChannel",
+     fan_outs.after_subscription AS "afterSubscription"
    FROM fan_outs JOIN events ON events.seq = fan_outs.event_seq
    WHERE ${condition} ORDER BY fan_outs.team_id, fan_outs.event_seq LIMIT 1`;
 
@@ -70,7 +70,7 @@ export function selectNextFanOut(db: Connection, afterTeam: string): FanOut | un
 }
 
 const upToStatement = query<{ teamId: string }, [number]>(
-  "SELECT team_id AS teamId FROM fan_outs WHERE event_seq <= ? LIMIT 1",
+  'SELECT team_id AS "teamId" FROM fan_outs WHERE event_seq <= ? LIMIT 1',
 );
 
 /** A team with a fan-out of an event that is not after the given one; undefined when there is none. */
@@ -120,7 +120,7 @@ export function deleteFanOut(tx: Transaction, { teamId, eventSeq }: FanOutKey): 
 }
 
 const pageStatement = query<FanOutKey, [string, number, number]>(
-  `SELECT team_id AS teamId, event_seq AS eventSeq FROM fan_outs WHERE (team_id, event_seq) > (?, ?)
+  `SELECT team_id AS "teamId", event_seq AS "eventSeq" FROM fan_outs WHERE (team_id, event_seq) > (?, ?)
    ORDER BY team_id, event_seq LIMIT ?`,
 );
 

@@ -20,7 +20,7 @@ export type JobKey = { subscriptionId: string; dueAt: number; eventSeq: number }
 // Returns only jobs that `selectJob` finds, or the worker would be given the same job forever. The cast keeps SQLite
 // from planning the join again for each call (see `parameterOfJoin`).
 const dueStatement = query<{ dueAt: number; eventSeq: number }, [string, number]>(
-  `SELECT jobs.due_at AS dueAt, jobs.event_seq AS eventSeq FROM jobs JOIN events ON events.seq = jobs.event_seq
+  `SELECT jobs.due_at AS "dueAt", jobs.event_seq AS "eventSeq" FROM jobs JOIN events ON events.seq = jobs.event_seq
    WHERE jobs.subscription_id = cast(? AS text) ORDER BY jobs.due_at, jobs.event_seq LIMIT ?`,
 );
 
@@ -48,11 +48,11 @@ type KeyValues = [string, number, number];
 type QueuedRow = StoredEvent & { type: WebhookEvent; attempts: number; traceparent: string | null };
 
 const queuedStatement = query<QueuedRow, KeyValues>(
-  `SELECT jobs.attempts, events.id, events.type, events.data, events.created_at AS createdAt,
+  `SELECT jobs.attempts, events.id, events.type, events.data, events.created_at AS "createdAt",
      events.traceparent
    FROM jobs JOIN events ON events.seq = jobs.event_seq
-   WHERE jobs.subscription_id = cast(? AS text) AND jobs.due_at = cast(? AS integer)
-     AND jobs.event_seq = cast(? AS integer)`,
+   WHERE jobs.subscription_id = cast(? AS text) AND jobs.due_at = cast(? AS bigint)
+     AND jobs.event_seq = cast(? AS bigint)`,
 );
 
 /** The job's current state; undefined when it is gone or has another due time. */
@@ -143,7 +143,7 @@ export function selectWaiting(db: Connection, subscriptionId: string): Waiting {
 
 const firstWaitingStatement = query<Waiting, [string, number]>(
   `SELECT count(*) AS count, coalesce(min(event_seq), 0) AS oldest
-   FROM (SELECT event_seq FROM jobs WHERE subscription_id = ? ORDER BY due_at, event_seq LIMIT ?)`,
+   FROM (SELECT event_seq FROM jobs WHERE subscription_id = ? ORDER BY due_at, event_seq LIMIT ?) AS first`,
 );
 
 /** The subscription's jobs that are due first, at most `limit`: their number, and the oldest event among them. */
@@ -155,9 +155,9 @@ const countStatement = query<
   { count: number; upTo: number | null },
   [string, number, string, number, number]
 >(
-  `SELECT count(*) AS count, max(due_at) AS upTo FROM jobs WHERE subscription_id = ? AND due_at > ? AND due_at <=
+  `SELECT count(*) AS count, max(due_at) AS "upTo" FROM jobs WHERE subscription_id = ? AND due_at > ? AND due_at <=
      (SELECT max(due_at) FROM
-       (SELECT due_at FROM jobs WHERE subscription_id = ? AND due_at > ? ORDER BY due_at LIMIT ?))`,
+       (SELECT due_at FROM jobs WHERE subscription_id = ? AND due_at > ? ORDER BY due_at LIMIT ?) AS page)`,
 );
 
 /**
@@ -178,7 +178,7 @@ export function selectJobCount(
 export type DatedJob = { dueAt: number; eventSeq: number; happenedAt: number };
 
 const datedStatement = query<DatedJob, [string, number, number, number]>(
-  `SELECT jobs.due_at AS dueAt, jobs.event_seq AS eventSeq, events.created_at AS happenedAt
+  `SELECT jobs.due_at AS "dueAt", jobs.event_seq AS "eventSeq", events.created_at AS "happenedAt"
    FROM jobs JOIN events ON events.seq = jobs.event_seq
    WHERE jobs.subscription_id = cast(? AS text) AND (jobs.due_at, jobs.event_seq) > (?, ?)
    ORDER BY jobs.due_at, jobs.event_seq LIMIT ?`,
@@ -205,7 +205,7 @@ export function makeJobDue(tx: Transaction, subscriptionId: string, job: DatedJo
 export const endOfQueue: JobKey = { subscriptionId: "~", dueAt: 0, eventSeq: 0 };
 
 const backwardsStatement = query<JobKey, [...KeyValues, number]>(
-  `SELECT subscription_id AS subscriptionId, due_at AS dueAt, event_seq AS eventSeq FROM jobs
+  `SELECT subscription_id AS "subscriptionId", due_at AS "dueAt", event_seq AS "eventSeq" FROM jobs
    WHERE (subscription_id, due_at, event_seq) < (?, ?, ?)
    ORDER BY subscription_id DESC, due_at DESC, event_seq DESC LIMIT ?`,
 );
@@ -215,7 +215,7 @@ export function selectJobsBackwards(db: Connection, before: JobKey, limit: numbe
   return backwardsStatement(db).all(before.subscriptionId, before.dueAt, before.eventSeq, limit);
 }
 
-const aheadStatement = query<{ aheadMs: number }, []>("SELECT ahead_ms AS aheadMs FROM queue_clock");
+const aheadStatement = query<{ aheadMs: number }, []>('SELECT ahead_ms AS "aheadMs" FROM queue_clock');
 
 /** How far the queue's clock was last known to be ahead of the system clock, in milliseconds. */
 export function selectAhead(db: Connection): number {

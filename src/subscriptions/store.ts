@@ -68,7 +68,8 @@ const deliveryRecordStatement = query<
   Omit<DeliveryRecord, "hasSucceeded"> & { hasSucceeded: number },
   [string]
 >(
-  `SELECT team_id AS teamId, url, consecutive_failures AS failures, last_success_at IS NOT NULL AS hasSucceeded
+  `SELECT team_id AS "teamId", url, consecutive_failures AS failures,
+     CASE WHEN last_success_at IS NULL THEN 0 ELSE 1 END AS "hasSucceeded"
    FROM subscriptions WHERE id = ?`,
 );
 
@@ -142,8 +143,8 @@ export type SubscriptionState = Pick<SubscriptionRow, "id" | "status"> & {
 };
 
 const statesStatement = query<SubscriptionState, [string, number]>(
-  `SELECT id, status, consecutive_failures AS failures, deleted_at IS NOT NULL AS isDeleted,
-     (SELECT min(due_at) FROM jobs WHERE subscription_id = subscriptions.id) AS firstDueAt
+  `SELECT id, status, consecutive_failures AS failures, CASE WHEN deleted_at IS NULL THEN 0 ELSE 1 END AS "isDeleted",
+     (SELECT min(due_at) FROM jobs WHERE subscription_id = subscriptions.id) AS "firstDueAt"
    FROM subscriptions WHERE id > ? ORDER BY id LIMIT ?`,
 );
 
