@@ -23,7 +23,7 @@ export class Connection {
   isTaken = false;
   /** Whether an unused connection is asked whether the server is there. */
   isWatched = true;
-  /** For how many ticks an answer may take; Infinity in a session without a limit. */
+  /** For how many ticks an answer may take. */
   patience = silentTicks;
   /** Called once when it has ended; the second is for the session that has it. */
   onEnd: (() => void) | undefined;

@@ -14,10 +14,11 @@ export type Connections = {
    * @throws the server's error; an error of which `explainDatabaseError` knows the meaning when there is no connection,
    *   within 15 s. A statement whose connection is lost may have been carried out or not.
    */
-  query(text: string, parameters?: readonly unknown[]): Promise<Result>;
+  query: (text: string, parameters?: readonly unknown[]) => Promise<Result>;
   /**
    * A connection of one's own, for a transaction or for locks: `release` or `close` it. Waits while all but one are in
-   * use. With `unlimited` its statements may run for any time.
+   * use. With `unlimited` its statements may run for an
+   * hour.
    * @throws ConnectionTrouble `full` after 5 s.
    */
   session(options?: { unlimited?: boolean }): Promise<Session>;

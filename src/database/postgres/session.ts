@@ -1,6 +1,9 @@
 import type { Connection } from "./connection.ts";
 import type { Result } from "./values.ts";
 
+/** For how many seconds a statement without limits may take: then nobody will answer any more. */
+const unlimitedSeconds = 3_600;
+
 /** A connection that nobody else uses. Once it is lost, every query rejects: it is never another connection. */
 export class Session {
   readonly #connection: Connection;
@@ -26,10 +29,10 @@ export class Session {
     return this.#connection.script(text);
   }
 
-  /** Lets statements and transactions take any time, until the session ends. */
+  /** Lets statements and transactions take up to an hour, until the session ends. */
   async liftLimits(): Promise<void> {
     this.#isLimited = false;
-    this.#connection.patience = Number.POSITIVE_INFINITY;
+    this.#connection.patience = unlimitedSeconds;
     await this.script(
       "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0",
     );

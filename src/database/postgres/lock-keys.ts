@@ -1,0 +1,11 @@
+/**
+ * The advisory locks of a workspace, as pairs of a class and a key. PostgreSQL keeps those of one database apart from
+ * those of another.
+ */
+export const lockClass = 7_261_534;
+
+/** Shared, for as long as it lives, by each server; exclusive for whoever moves the workspace or changes its tables. */
+export const serversLock = 2;
+
+/** Exclusive for whoever looks which migrations are missing and applies them. */
+export const migrationsLock = 3;

@@ -1,0 +1,140 @@
+import { DomainError } from "../../errors.ts";
+import type { Connections } from "./connections.ts";
+import { lockClass, migrationsLock, serversLock } from "./lock-keys.ts";
+import { postgresMigrations as shipped } from "./migrations.ts";
+import type { Session } from "./session.ts";
+
+type Migration = { name: string; sql: string };
+type Query = Connections["query"];
+
+/** How long a process waits for servers to end before it changes tables in use, in milliseconds. */
+const serversWaitMs = 5_000;
+
+const lockRetryMs = 50;
+
+/**
+ * Applies the migrations that the database lacks, each in its own transaction, in order of name. Nodes that start at
+ * once wait for one another, so each migration is applied once. Tables in use are changed only while no server has its
+ * lock (`joinServers`), because an older one would not know the new tables. `onMigration` is told which one begins.
+ * Returns the names of the migrations applied.
+ * @throws DomainError `data_too_new` when the database has a migration that this binary does not know; `conflict` when
+ *   migrations are missing while servers run; the database's error.
+ */
+export async function migratePostgres(
+  connections: Connections,
+  {
+    migrations = shipped,
+    waitMs = serversWaitMs,
+    onMigration,
+  }: {
+    migrations?: readonly Migration[];
+    waitMs?: number;
+    onMigration?: (name: string, number: number, of: number) => void;
+  } = {},
+): Promise<string[]> {
+  const session = await connections.session();
+  try {
+    // However long it takes: another node may be changing a large table.
+    while (!(await tryLock(session, migrationsLock))) await Bun.sleep(lockRetryMs);
+    const applied = await appliedNames(session.query.bind(session));
+    requireKnown(applied, migrations);
+    const missing = migrations.filter(({ name }) => !applied.includes(name));
+    if (missing.length > 0 && applied.length > 0) await holdServers(session, waitMs);
+    if (missing.length > 0) await session.liftLimits();
+    for (const [index, migration] of missing.entries()) {
+      if (applied.length > 0) onMigration?.(migration.name, index + 1, missing.length);
+      await apply(session, migration);
+    }
+    return missing.map(({ name }) => name);
+  } finally {
+    // With the session its locks end, and a transaction that failed.
+    session.close();
+  }
+}
+
+/**
+ * Registers this process as a server for as long as the session lives: until then nobody changes the tables or moves
+ * the workspace.
+ * @throws DomainError `data_too_new` when the database was migrated by a newer version meanwhile; `conflict` when
+ *   somebody is changing or moving it.
+ */
+export async function joinServers(
+  session: Session,
+  migrations: readonly Migration[] = shipped,
+): Promise<void> {
+  const deadline = performance.now() + serversWaitMs;
+  while (!(await tryLock(session, serversLock, "_shared"))) {
+    if (performance.now() > deadline)
+      throw new DomainError(
+        "conflict",
+        "The tables of the workspace are being changed or moved. Try again when that is done.",
+      );
+    await Bun.sleep(lockRetryMs);
+  }
+  await requireKnownVersion(session.query.bind(session), migrations);
+}
+
+/**
+ * Checks that no newer version has changed the tables, as happens to a server that had lost its lock meanwhile, or when
+ * somebody puts another database in place. Takes one look-up.
+ * @throws DomainError `data_too_new`.
+ */
+export async function requireKnownVersion(
+  query: Query,
+  migrations: readonly Migration[] = shipped,
+): Promise<void> {
+  const { rows } = await query("SELECT name FROM migrations ORDER BY name");
+  requireKnown(rows.flat() as string[], migrations);
+}
+
+async function appliedNames(query: Query): Promise<string[]> {
+  // Asked first, since even a statement that finds the table needs the right to create one.
+  const { rows } = await query("SELECT to_regclass('migrations') IS NOT NULL");
+  if (rows[0]?.[0] !== 1)
+    await query('CREATE TABLE migrations (name text COLLATE "C" PRIMARY KEY, applied_at bigint NOT NULL)');
+  return (await query("SELECT name FROM migrations ORDER BY name")).rows.flat() as string[];
+}
+
+function requireKnown(applied: readonly string[], migrations: readonly Migration[]): void {
+  const known = new Set(migrations.map(({ name }) => name));
+  const unknown = applied.find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  throw new DomainError(
+    "data_too_new",
+    `The data was last used by a newer parley (it holds ${unknown}, which this one does not know). ` +
+      "Nothing was changed. Install that version or a later one, then try again.",
+  );
+}
+
+async function holdServers(session: Session, waitMs: number): Promise<void> {
+  const deadline = performance.now() + waitMs;
+  while (!(await tryLock(session, serversLock))) {
+    if (performance.now() > deadline) throw await servedByOthers(session);
+    await Bun.sleep(lockRetryMs);
+  }
+}
+
+async function tryLock(session: Session, key: number, kind: "" | "_shared" = ""): Promise<boolean> {
+  const { rows } = await session.query(`SELECT pg_try_advisory_lock${kind}($1, $2)`, [lockClass, key]);
+  return rows[0]?.[0] === 1;
+}
+
+async function servedByOthers(session: Session): Promise<DomainError> {
+  const text =
+    "SELECT count(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid() " +
+    "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) " +
+    "AND classid = $1::oid AND objid = $2::oid";
+  const servers = Number((await session.query(text, [lockClass, serversLock])).rows[0]?.[0]);
+  const users = servers === 1 ? "an older server still uses" : `${servers} older servers still use`;
+  return new DomainError(
+    "conflict",
+    `This version has to change the tables, which ${users}. Stop every server of this database first.`,
+  );
+}
+
+async function apply(session: Session, { name, sql }: Migration): Promise<void> {
+  await session.query("BEGIN");
+  await session.script(sql);
+  await session.query("INSERT INTO migrations (name, applied_at) VALUES ($1, $2)", [name, Date.now()]);
+  await session.query("COMMIT");
+}
