@@ -32,7 +32,7 @@ export async function seedWorkspace(): Promise<Seeded> {
 
 /** Adds a team to the data of the folder. */
 export async function seedTeam(dataDir: string, name: string): Promise<Seeded> {
-  await using workspace = openWorkspace(dataDir);
+  await using workspace = await openWorkspace(dataDir);
   const { database } = workspace;
   const { id: teamId, owner } = await workspace.team(name);
   const channel = await workspace.channel(owner, "builds");
@@ -55,7 +55,7 @@ export async function seedTeam(dataDir: string, name: string): Promise<Seeded> {
 
 /** Adds a channel that the seeded bot is in. */
 export async function addChannel({ dataDir, author }: Seeded, name: string): Promise<ChannelRow> {
-  await using workspace = openWorkspace(dataDir);
+  await using workspace = await openWorkspace(dataDir);
   return await workspace.channel(author, name);
 }
 
@@ -65,7 +65,7 @@ export async function subscribe(
   url: string | string[],
   { count = 1, channels }: { count?: number; channels?: ChannelRow[] } = {},
 ): Promise<string[]> {
-  await using workspace = openWorkspace(dataDir);
+  await using workspace = await openWorkspace(dataDir);
   const parts = partsOf(dataDir, workspace.database);
   const input = {
     name: "receiver",

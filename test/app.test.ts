@@ -16,7 +16,7 @@ function freePort(): number {
 
 test("a start that fails to get its port releases the folder for the next one", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const start = (port: number) =>
     startApp({
       config: { ...readConfig(folder.path, {}), port },
@@ -34,7 +34,7 @@ test("a start that fails to get its port releases the folder for the next one", 
 
 test("a start that cannot watch for work releases its port and its lock", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const port = freePort();
   const start = () =>
     startApp({

@@ -9,7 +9,7 @@ import { actor, openWorkspace } from "./support/workspace.ts";
 
 test("running quickstart again keeps what it made before and adds a token beside it", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const team = await workspace.team("Acme");
   const vault = new Vault(undefined);
@@ -34,7 +34,7 @@ test("running quickstart again keeps what it made before and adds a token beside
 
 test("quickstart makes no more tokens than three, whatever else its bot has, until one is revoked", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const team = await workspace.team("Acme");
   const vault = new Vault(undefined);
@@ -55,7 +55,7 @@ test("quickstart makes no more tokens than three, whatever else its bot has, unt
 
 test("quickstart adds its bot to #general again", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const team = await workspace.team("Acme");
   const quickstart = () =>
     workspace.database.write((tx) => makeQuickstart(tx, new Vault(undefined), team.id, actor));

@@ -11,7 +11,7 @@ import { openWorkspace } from "./support/workspace.ts";
 test("the commands that the README shows work on a new workspace, as they stand there", async () => {
   using folder = temporaryFolder();
   {
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     await workspace.team("Acme");
   }
   const [block] = labelledBlocks("README.md");

@@ -49,7 +49,7 @@ test("the server and another process that write at once lose nothing and take no
 
 test("data that a newer parley has used is rejected with the reason, and left unchanged", async () => {
   using folder = temporaryFolder();
-  await openWorkspace(folder.path)[Symbol.asyncDispose]();
+  await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
   const path = join(folder.path, "parley.db");
   const addMigration = "INSERT INTO migrations (name, applied_at) VALUES ('9999_from_the_future', 0)";
   {

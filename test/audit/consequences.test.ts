@@ -12,7 +12,7 @@ const folder = temporaryFolder();
 let workspace: Workspace;
 let team: Awaited<ReturnType<Workspace["team"]>>;
 beforeAll(async () => {
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   team = await workspace.team("Acme");
 });
 afterAll(async () => {

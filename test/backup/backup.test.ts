@@ -81,7 +81,7 @@ test("a backup under write load fails no request and has every message that was 
 
 /** A workspace of 20 MB, and a token that may post in its channel. */
 async function fillWorkspace(dataDir: string): Promise<{ token: string; channel: string }> {
-  await using workspace = openWorkspace(dataDir);
+  await using workspace = await openWorkspace(dataDir);
   const { owner, general, id } = await workspace.team("Acme");
   const archive = await workspace.channel(owner, "archive");
   const bot = await workspace.bot(id, "Build Bot", [general]);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = temporaryFolder();
   dataDir = inFolder("data");
   await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
-  await using workspace = openWorkspace(dataDir);
+  await using workspace = await openWorkspace(dataDir);
   const { owner, general } = await workspace.team("Umbrella");
   for (const body of ["one", "two", "three"]) await workspace.message(general, owner, body);
 });
@@ -50,7 +50,7 @@ test("a damaged backup is not verified", async () => {
 test("verifying delivers nothing of what waits in the copy", async () => {
   await using receiver = startReceiver();
   await using server = await startServer({ environment: { WEBHOOKS_BLOCK_PRIVATE_URLS: "false" } });
-  await using workspace = openWorkspace(server.dataDir);
+  await using workspace = await openWorkspace(server.dataDir);
   const { owner, general } = await workspace.team("Acme");
   await server.stop();
   const args = ["--name", "CI", "--url", receiver.url, "--event", "message.created"];

@@ -9,7 +9,7 @@ import { openWorkspace } from "../support/workspace.ts";
 
 test("the messages of one commit leave no gap, even if some of its calls are rolled back", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const cast = await seedCast(workspace);
   const { database } = workspace;
   const { id } = cast.open;

@@ -10,7 +10,7 @@ const off = { INTEGRATIONS_ENABLED: "false" };
 test("with integrations disabled, their commands are hidden and fail, and the others work", async () => {
   using folder = temporaryFolder();
   {
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     await workspace.team("Acme");
   }
   const shown = (await run(folder.path, ["--help"])).stdout;

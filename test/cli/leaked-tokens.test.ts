@@ -14,7 +14,7 @@ let workspace: Workspace;
 let team: Awaited<ReturnType<Workspace["team"]>>;
 beforeAll(async () => {
   folder = temporaryFolder();
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   team = await workspace.team("Acme");
 });
 afterAll(async () => {

@@ -59,7 +59,7 @@ test("quickstart run again names what it made before, which still works, and pri
   using folder = temporaryFolder();
   let teamId = "";
   {
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     teamId = (await workspace.team("Acme")).id;
   }
   const screens: string[] = [];
@@ -84,7 +84,7 @@ test("quickstart run again names what it made before, which still works, and pri
 
   const [first = "", second = "", , fourth = ""] = screens;
   expect(first).not.toContain("What quickstart made before");
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const secrets = screens.flatMap((text) => [...new Set(text.match(/ply_bot_\w+/g) ?? [])]);
   expect(secrets).toHaveLength(3);
   for (const secret of secrets) expect(authenticate(workspace.database, secret)).toBeDefined();
@@ -107,7 +107,7 @@ test("quickstart without a terminal asks nothing and prints one JSON document be
   const response = await fetch(`${url}/api/v1/channels`, { headers: { authorization: `Bearer ${token}` } });
   expect(await response.json()).toMatchObject({ data: [{ id: channel.id }] });
   {
-    await using workspace = openWorkspace(dataDir);
+    await using workspace = await openWorkspace(dataDir);
     expect(await listTokens(workspace.database.read, team.id)).toMatchObject([{ user: bot }]);
   }
   expect(await serving.stop()).toEqual({ status: 0, rest: "" });

@@ -35,7 +35,7 @@ describe("parley serve", () => {
 
   test("stops accepting connections on SIGTERM, finishes the request in flight and exits with 0", async () => {
     await using server = await startServer();
-    await using workspace = openWorkspace(server.dataDir);
+    await using workspace = await openWorkspace(server.dataDir);
     const { owner, general } = await workspace.team("Acme");
     const { token } = await workspace.token(owner);
     const path = `/api/v1/channels/${general.id}/messages`;
@@ -58,7 +58,7 @@ describe("parley serve", () => {
 
   test("exits immediately on a second signal, whatever is in flight", async () => {
     await using server = await startServer();
-    await using workspace = openWorkspace(server.dataDir);
+    await using workspace = await openWorkspace(server.dataDir);
     const { owner, general } = await workspace.team("Acme");
     const { token } = await workspace.token(owner);
     const path = `/api/v1/channels/${general.id}/messages`;
@@ -80,7 +80,7 @@ describe("parley serve", () => {
   test("rejects a port that is taken, and says what to do", async () => {
     using other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     const { status, message } = await runRefused(folder.path, ["serve", "--port", String(other.port)]);
     expect(status).toBe(1);
     expect(message).toContain(`Port ${other.port} of 127.0.0.1 is taken`);
@@ -90,7 +90,7 @@ describe("parley serve", () => {
   test("rejects the port of another server, with a different data folder and on every interface too", async () => {
     await using server = await startServer();
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     const { port } = new URL(server.url);
     for (const host of ["127.0.0.1", "0.0.0.0", "::"]) {
       const { status, message } = await runRefused(folder.path, ["serve", "--port", port, "--host", host]);
@@ -102,7 +102,7 @@ describe("parley serve", () => {
 
   test("binds immediately to a port that a server has just left with connections open", async () => {
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     await using server = await startServer();
     const { port } = new URL(server.url);
     // Closed by the server: for a minute the system remembers such a connection under the port.
@@ -118,7 +118,7 @@ describe("parley serve", () => {
     "refuses %s, which is not an address of this machine",
     async (host) => {
       using folder = temporaryFolder();
-      await openWorkspace(folder.path)[Symbol.asyncDispose]();
+      await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
       const { status, message } = await runRefused(folder.path, ["serve", "--port", "0", "--host", host]);
       expect(status).toBe(1);
       expect(message).toStartWith(`"${host}" is not an address of this machine.`);
@@ -127,7 +127,7 @@ describe("parley serve", () => {
 
   test("exits with 1 and one line when a file of the data folder cannot be used", async () => {
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     mkdirSync(join(folder.path, "queue.signal"));
     const { status, stderr } = await run(folder.path, ["serve", "--port", "0"]);
     expect(status).toBe(1);
@@ -145,7 +145,7 @@ describe("parley serve", () => {
 
   test("does not mistake an unusable lock for another server", async () => {
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     writeFileSync(
       join(folder.path, "server.lock"),
       "This is no lock, and it is long enough to be one.".repeat(99),
@@ -163,7 +163,7 @@ describe("parley serve", () => {
 
   test("tells people the address and how to stop it", async () => {
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     await using screen = onTerminal(folder.path, ["serve", "--port", "0"], { PARLEY_LOG_LEVEL: "warn" });
     await screen.shows("Parley is listening at http://localhost:");
     await screen.shows("Stop it with Ctrl-C.");
@@ -176,7 +176,7 @@ test("a change by a command applies to the server's next request", async () => {
   await using server = await startServer();
   const { dataDir } = server;
   {
-    await using workspace = openWorkspace(dataDir);
+    await using workspace = await openWorkspace(dataDir);
     await workspace.team("Acme");
   }
   await runJson(dataDir, ["bots", "create", "--name", "ci", "--channel", "general"]);

@@ -11,7 +11,7 @@ let acme: Awaited<ReturnType<Workspace["team"]>>;
 let bot: UserRow;
 beforeAll(async () => {
   folder = temporaryFolder();
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   acme = await workspace.team("Acme");
   bot = await workspace.bot(acme.id, "Build Bot");
   await workspace.person(acme.id, "Max Member");

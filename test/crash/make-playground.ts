@@ -3,7 +3,7 @@ import type { Playground } from "./load.ts";
 
 // A separate program, so that everything it opened is closed when it ends: a server that is killed was then the only
 // one with the data open, and the next one must recover it.
-await using workspace = openWorkspace(Bun.argv.at(-1) ?? "");
+await using workspace = await openWorkspace(Bun.argv.at(-1) ?? "");
 const { id: teamId, owner, general } = await workspace.team("Acme");
 const secret = await workspace.channel(owner, "secret", "private");
 const users = await Promise.all(

@@ -29,7 +29,7 @@ type Stage = AsyncDisposable & {
 
 async function stage(): Promise<Stage> {
   const folder = temporaryFolder();
-  const workspace = openWorkspace(folder.path);
+  const workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const cast = await seedCast(workspace);
   const before = selectLastPosition(database.read, cast.open.id);

@@ -75,7 +75,7 @@ describe("the cache version", () => {
 describe("a cached function", () => {
   async function startStage() {
     const folder = temporaryFolder();
-    const workspace = openWorkspace(folder.path);
+    const workspace = await openWorkspace(folder.path);
     const { id: teamId, owner } = await workspace.team("Acme");
     const channel = await workspace.channel(owner, "builds");
     let reads = 0;

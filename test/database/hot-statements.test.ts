@@ -24,7 +24,7 @@ const succeeded: Outcome = {
 
 test("posts and successes run no statement of their own, but share those at the end of their commit", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const cast = await seedCast(workspace);
   const subscriptionId = await insertSubscriber(workspace.database, cast.teamId);
   using connection = notingConnection(join(folder.path, "parley.db"));

@@ -64,7 +64,7 @@ let database: Database;
 let subscriptionId: string;
 
 beforeAll(async () => {
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   cast = await seedCast(workspace);
   subject = subjectOf(cast.bot);
   connection = notingConnection(join(folder.path, "parley.db"));

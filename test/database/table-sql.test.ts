@@ -23,7 +23,7 @@ const row = {
 
 test("a generated INSERT stores each value in its own column, in whichever order the row names them", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const other = { ...row, id: "b" };
   const reversed = Object.fromEntries(Object.entries(other).toReversed()) as typeof other;
@@ -36,7 +36,7 @@ test("a generated INSERT stores each value in its own column, in whichever order
 
 test("a generated INSERT refuses a row that lacks a column", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { error: _, ...incomplete } = row;
   await workspace.database.write((tx) => {
     expect(() => insert(tx, incomplete as typeof row)).toThrow('Missing parameter "error"');
@@ -45,7 +45,7 @@ test("a generated INSERT refuses a row that lacks a column", async () => {
 
 test("a generated SELECT names the columns as the schema does", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   await workspace.database.write((tx) => insert(tx, row));
   const statement = workspace.database.read.$client.prepare(
     `SELECT ${columnsOf(attempts, "a")} FROM attempts AS a`,

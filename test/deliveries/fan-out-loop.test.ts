@@ -20,7 +20,7 @@ const receiver = { url: "http://127.0.0.1:1/" };
 /** A workspace in this process, with teams that have a thousand subscriptions each and one that has none, and its loop. */
 async function startLoop({ teams = 1, wrap = (database: Database) => database } = {}) {
   const folder = temporaryFolder();
-  const workspace = openWorkspace(folder.path);
+  const workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const vault = new Vault(findKey(folder.path, ""));
   const large: Array<Awaited<ReturnType<typeof workspace.team>>> = [];

@@ -188,7 +188,7 @@ describe("a command with another key than the server's", () => {
 
   test("is refused from the first secret on, before any server has started", async () => {
     using folder = temporaryFolder();
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     const { general, id: teamId } = await workspace.team("Acme");
     const [first, other] = [new Vault(randomBytes(32)), new Vault(randomBytes(32))];
     const create = async (vault: Vault, name: string) => {

@@ -16,7 +16,7 @@ const offTrue = (clock: QueueClock) => clock.now() - startedAt - performance.now
 
 test("jobs stay due when the system clock is set back, and waits do not get longer", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const clock = new QueueClock(workspace.database.read);
   expect(offTrue(clock)).toBeWithin(-50, 50);
   setSystemTime(new Date(Date.now() - hourMs));
@@ -25,7 +25,7 @@ test("jobs stay due when the system clock is set back, and waits do not get long
 
 test("jobs become due earlier, never later, when the system clock is set forward", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const clock = new QueueClock(workspace.database.read);
   setSystemTime(new Date(Date.now() + hourMs));
   expect(offTrue(clock)).toBeWithin(hourMs - 50, hourMs + 50);
@@ -35,7 +35,7 @@ test("jobs become due earlier, never later, when the system clock is set forward
 
 test("a retry waits no longer when the system clock is set back between two starts", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const attempt = {
     id: Bun.randomUUIDv7(),
@@ -57,7 +57,7 @@ test("a retry waits no longer when the system clock is set back between two star
 
 test("the next start also makes up for a clock that went forward and back", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const clock = new QueueClock(database.read);
   setSystemTime(new Date(Date.now() + hourMs));

@@ -10,7 +10,7 @@ import { actor, openWorkspace } from "../support/workspace.ts";
 
 test("a survey of the queue finds the oldest job at once, and counts every job once by the status of its subscription", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const { owner } = await workspace.team("Acme");
   const parts = {

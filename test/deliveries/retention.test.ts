@@ -33,7 +33,7 @@ async function left(database: Database): Promise<number[]> {
 
 test("of a thousand events exactly those that are queued are kept", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const seqs = await addEvents(database, 1_000);
   const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
@@ -46,7 +46,7 @@ test("of a thousand events exactly those that are queued are kept", async () => 
 
 test("an event that is gone is no longer queued for any subscription, and does not block later events of its team", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const [kept = 0] = await addEvents(database, 1);
   await database.write((tx) => {
@@ -60,7 +60,7 @@ test("an event that is gone is no longer queued for any subscription, and does n
 
 test("a stop does not wait for the rest between two steps", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   await addEvents(database, 1_000);
   // A step that takes so long is followed by a rest of several seconds.
@@ -85,7 +85,7 @@ test.each([3, 5, 7])(
   "events whose jobs are made due at once while retention reads the queue are kept (read %i)",
   async (nth) => {
     using folder = temporaryFolder();
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     const { database } = workspace;
     const seqs = await addEvents(database, 1_000);
     const subscriptionId = crypto.randomUUID();

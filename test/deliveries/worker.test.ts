@@ -23,7 +23,7 @@ const rules = { maxAttempts: 5, backoffBaseMs: 10, disableAfter: 100 };
 /** A worker on a workspace of its own in this process, with a receiver subscribed to every message. */
 async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
   const folder = temporaryFolder();
-  const workspace = openWorkspace(folder.path);
+  const workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const team = await workspace.team("Acme");
   const vault = new Vault(findKey(folder.path, ""));

@@ -30,7 +30,7 @@ import { actor, openWorkspace } from "../support/workspace.ts";
  */
 async function workspaceFolder(): Promise<TemporaryFolder> {
   using made = temporaryFolder();
-  const workspace = openWorkspace(made.path);
+  const workspace = await openWorkspace(made.path);
   const acme = await workspace.team("Acme");
   const vault = new Vault(findKey(made.path, ""));
   await createSubscription(

@@ -15,7 +15,7 @@ const beginnings: Array<[string, string, boolean]> = [
 
 test.each(beginnings)("an emoji made of a %s: is it an image?", async (_kind, beginning, isImage) => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { id } = await workspace.team("Acme");
   const image = Buffer.from(beginning, "latin1");
   const added = workspace.database.write((tx) => addEmoji(tx, id, { name: "sound", image }, actor));

@@ -74,7 +74,7 @@ describe("the health routes", () => {
   test("say that the server is not ready on a disk with little room", async () => {
     using seed = temporaryFolder();
     using place = temporaryFolder();
-    await openWorkspace(seed.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(seed.path))[Symbol.asyncDispose]();
     const onSmallDisk = 'mount -t tmpfs -o size=40m tmpfs "$0" && cp -a "$1/." "$0" && shift && exec "$@"';
     await using server = await startServer({
       dataDir: place.path,
@@ -95,7 +95,7 @@ describe("the health routes", () => {
 
   test("say that the server is draining once it has been told to stop, while it still responds", async () => {
     using folder = temporaryFolder();
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     const config = { ...readConfig(folder.path, {}), port: 0 };
     const log = createLog("silent");
     const app = await startApp({ config, dataDir: folder.path, database: workspace.database, log });
@@ -109,7 +109,7 @@ describe("the health routes", () => {
 describe("readiness", () => {
   test("makes one write for any number of requests at the same time", async () => {
     using folder = temporaryFolder();
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     const { database } = workspace;
     let writes = 0;
     const probeWrite = async () => {
@@ -129,7 +129,7 @@ describe("readiness", () => {
 
   test("fails when a job has long been due and none is attempted, but not when another is or it is held back", async () => {
     using folder = temporaryFolder();
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     const { database } = workspace;
     const { owner, general } = await workspace.team("Acme");
     const subject = subjectOf(owner);
@@ -167,7 +167,7 @@ describe("readiness", () => {
 
   test("fails when a loop of the worker does not go round", async () => {
     using folder = temporaryFolder();
-    await using workspace = openWorkspace(folder.path);
+    await using workspace = await openWorkspace(folder.path);
     const { database } = workspace;
     const report = await new Readiness({
       database,

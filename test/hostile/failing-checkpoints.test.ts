@@ -20,7 +20,7 @@ function limitFiles(pid: number, bytes: string): void {
 
 test("a server whose checkpoints fail accepts messages, and logs that its WAL grows and why", async () => {
   using folder = temporaryFolder();
-  const workspace = openWorkspace(folder.path);
+  const workspace = await openWorkspace(folder.path);
   const { owner, general } = await workspace.team("Acme");
   const { token } = await workspace.token(owner);
   await workspace[Symbol.asyncDispose]();

@@ -244,7 +244,7 @@ test("checkpoints and VACUUM by other programs do not stop the server", async ()
 
 test("a server whose data folder is removed exits instead of staying up half dead", async () => {
   using folder = temporaryFolder();
-  await openWorkspace(folder.path)[Symbol.asyncDispose]();
+  await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
   await using server = await startServer({ dataDir: folder.path });
   rmSync(server.dataDir, { recursive: true });
   expect(await server.ended()).toBe(4);

@@ -20,7 +20,7 @@ let webhook: { id: string; token: string };
 
 beforeAll(async () => {
   server = await startServer({ environment: { PARLEY_TRUSTED_PROXIES: `${proxy}, 10.0.0.0/8` } });
-  workspace = openWorkspace(server.dataDir);
+  workspace = await openWorkspace(server.dataDir);
   const team = await workspace.team("Acme");
   ({ general } = team);
   bot = await workspace.bot(team.id, "ci", [general]);

@@ -73,7 +73,7 @@ describe("parley serve", () => {
   /** What a server shows on a terminal until it has handled a request and was stopped, escape sequences included. */
   async function served(args: string[], environment: Record<string, string> = {}): Promise<string> {
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     await using screen = onTerminal(folder.path, ["serve", "--port", "0", ...args], environment);
     await screen.shows("Parley is listening at ");
     await screen.shows("Stop it with Ctrl-C.");
@@ -100,7 +100,7 @@ describe("parley serve", () => {
 
   test("writes nothing but JSON lines without a terminal, to standard error", async () => {
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     await using child = Bun.spawn([parley, "serve", "--port", "0", "--data-dir", folder.path], {
       env: {},
       stdout: "pipe",

@@ -127,7 +127,7 @@ describe("the metrics", () => {
 describe("an address for metrics that cannot be used", () => {
   async function refusal(address: string, port = "0"): Promise<string> {
     using folder = temporaryFolder();
-    await openWorkspace(folder.path)[Symbol.asyncDispose]();
+    await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     const environment = { PARLEY_METRICS_ADDRESS: address, PARLEY_LOG_LEVEL: "silent" };
     const { status, stderr } = await run(folder.path, ["serve", "--port", port], environment);
     expect(status).toBe(1);

@@ -10,7 +10,7 @@ const listChannels = "#operations-Channels-listChannels";
 
 test("a browser without internet access shows the documentation, accepts a token and tries an operation with it", async () => {
   await using server = await startServer();
-  await using workspace = openWorkspace(server.dataDir);
+  await using workspace = await openWorkspace(server.dataDir);
   const team = await workspace.team("Acme");
   const { token } = await workspace.token(team.owner, "channels:read");
 

@@ -157,7 +157,7 @@ testWithGo(
 
 /** A team with a channel, and a token of its owner with every scope. */
 async function makeTeam(dataDir: string): Promise<{ token: string; channel: string }> {
-  await using workspace = openWorkspace(dataDir);
+  await using workspace = await openWorkspace(dataDir);
   const team = await workspace.team("Acme");
   return { token: (await workspace.token(team.owner)).token, channel: team.general.id };
 }

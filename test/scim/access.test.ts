@@ -110,7 +110,7 @@ describe("the token", () => {
 describe("a token short enough to be guessed", () => {
   test("works, and every start warns of it with the remedy", async () => {
     await using server = await startServer({ environment: { SCIM_TOKEN: "x".repeat(31) } });
-    await using workspace = openWorkspace(server.dataDir);
+    await using workspace = await openWorkspace(server.dataDir);
     await workspace.team("Acme");
     const warnings = () => server.logLines().filter((line) => line.includes("scim.token_too_short"));
     await server.restart();
@@ -180,7 +180,7 @@ describe("the paths of the directory", () => {
     await using server = await startServer({
       environment: { SCIM_TOKEN: scimToken, INTEGRATIONS_ENABLED: "false" },
     });
-    await using workspace = openWorkspace(server.dataDir);
+    await using workspace = await openWorkspace(server.dataDir);
     await workspace.team("Acme");
     expect((await fetch(`${server.url}/api/v1/channels`)).status).toBe(404);
     expect((await scimClient(server.url, scimToken).list("/Users")).totalResults).toBe(1);
@@ -244,7 +244,7 @@ describe("discovery", () => {
 describe("the team of the directory", () => {
   test("is the one in SCIM_TEAM when there are several, and other teams are invisible", async () => {
     await using server = await startServer({ environment: { SCIM_TOKEN: scimToken, SCIM_TEAM: "umbrella" } });
-    await using workspace = openWorkspace(server.dataDir);
+    await using workspace = await openWorkspace(server.dataDir);
     const scim = scimClient(server.url, scimToken);
     expect((await scim.get("/Users")).status).toBe(503);
     const acme = await workspace.team("Acme");
@@ -258,7 +258,7 @@ describe("the team of the directory", () => {
 
   test("must be set at startup when it is ambiguous", async () => {
     await using server = await startServer({ environment: { SCIM_TOKEN: scimToken } });
-    await using workspace = openWorkspace(server.dataDir);
+    await using workspace = await openWorkspace(server.dataDir);
     await workspace.team("Acme");
     await workspace.team("Umbrella");
     const { status, json } = await scimClient(server.url, scimToken).get("/Users");

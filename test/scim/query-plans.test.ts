@@ -25,7 +25,7 @@ let tx: Transaction;
 let noted: NotingConnection["noted"];
 
 beforeAll(async () => {
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   const { id } = await workspace.team("Acme");
   directory = { teamId: id, root: "" };
   connection = notingConnection(join(folder.path, "parley.db"));

@@ -21,7 +21,7 @@ async function directoryStatus(url: string, bearer: string): Promise<number> {
 async function workspaceIn(folder: string): Promise<string> {
   const dataDir = join(folder, "data");
   mkdirSync(dataDir);
-  await using workspace = openWorkspace(dataDir);
+  await using workspace = await openWorkspace(dataDir);
   await workspace.team("Acme");
   return dataDir;
 }

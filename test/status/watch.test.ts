@@ -11,7 +11,7 @@ let acme: Awaited<ReturnType<Workspace["team"]>>;
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   acme = await workspace.team("Acme");
 });
 afterAll(async () => {

@@ -12,7 +12,7 @@ import { actor, openWorkspace } from "../support/workspace.ts";
 
 test("a user who is deactivated during the DNS look-up of a new subscription does not get it", async () => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const team = await workspace.team("Acme");
   const person = await workspace.person(team.id, "Ada", "member");
@@ -42,7 +42,7 @@ describe("a subscription that is being enabled", () => {
   /** A disabled subscription of a person, and an `enable` before whose last write the person is deactivated. */
   async function startEnabling() {
     const folder = temporaryFolder();
-    const workspace = openWorkspace(folder.path);
+    const workspace = await openWorkspace(folder.path);
     const { database } = workspace;
     const team = await workspace.team("Acme");
     const person = await workspace.person(team.id, "Ada", "member");

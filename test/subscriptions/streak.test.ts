@@ -21,7 +21,7 @@ test.each<[Step[], number]>([
   [["success", "failure", "success"], 0],
 ])("deliveries that finish in one commit count in order: %p", async (steps, failures) => {
   using folder = temporaryFolder();
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const { id: teamId } = await workspace.team("Acme");
   const id = await insertSubscriber(database, teamId, 5);

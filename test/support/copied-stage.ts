@@ -116,7 +116,7 @@ export class CopiedStage implements AsyncDisposable {
   }
 
   async #makeTeam(): Promise<void> {
-    await using workspace = openWorkspace(this.live);
+    await using workspace = await openWorkspace(this.live);
     const team = await workspace.team("Acme");
     this.#owner = team.owner;
     this.#channel = team.general;
@@ -134,7 +134,7 @@ export class CopiedStage implements AsyncDisposable {
   /** Messages that another process writes while no server runs, so that they wait. */
   async #let(bodies: string[]): Promise<void> {
     if (!this.#channel || !this.#owner) throw new Error("there is no workspace yet");
-    await using workspace = openWorkspace(this.live);
+    await using workspace = await openWorkspace(this.live);
     for (const body of bodies) await workspace.message(this.#channel, this.#owner, body);
     // As the end of a server or of a command does, but not the end of a connection.
     using file = new SqliteFile(join(this.live, "parley.db"));

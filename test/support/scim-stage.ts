@@ -46,7 +46,7 @@ export async function startScimStage(
   options: { contentType?: string; environment?: Record<string, string> } = {},
 ): Promise<ScimStage> {
   const server = await startServer({ environment: { SCIM_TOKEN: scimToken, ...options.environment } });
-  const workspace = openWorkspace(server.dataDir);
+  const workspace = await openWorkspace(server.dataDir);
   const { id: teamId, owner, general } = await workspace.team("Acme");
   const scim = scimClient(server.url, scimToken, options.contentType);
   return {

@@ -128,7 +128,7 @@ export async function startServer(
 ): Promise<TestServer> {
   const folder = options.dataDir === undefined ? temporaryFolder() : undefined;
   const dataDir = options.dataDir ?? folder?.path ?? "";
-  if (folder) await openWorkspace(dataDir)[Symbol.asyncDispose]();
+  if (folder) await (await openWorkspace(dataDir))[Symbol.asyncDispose]();
   const environment = { ...defaultEnvironment, ...options.environment };
   const server = new TestServer(dataDir, environment, options.within ?? [], folder);
   try {

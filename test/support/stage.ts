@@ -17,7 +17,7 @@ export type Stage = AsyncDisposable & {
 /** Starts a server of its own, puts the cast into its workspace and keeps the workspace open. */
 export async function startStage(environment: Record<string, string> = {}): Promise<Stage> {
   const server = await startServer({ environment });
-  const workspace = openWorkspace(server.dataDir);
+  const workspace = await openWorkspace(server.dataDir);
   return {
     server,
     workspace,

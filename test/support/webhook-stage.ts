@@ -246,7 +246,7 @@ export async function startWebhookStage(
   { within = [] }: { within?: readonly string[] } = {},
 ): Promise<WebhookStage> {
   const folder = temporaryFolder();
-  const workspace = openWorkspace(folder.path);
+  const workspace = await openWorkspace(folder.path);
   workspace.database.onWork(() => signalWork(folder.path));
   const team = await workspace.team("Acme");
   const { token } = await workspace.token(team.owner);

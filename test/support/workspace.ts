@@ -105,7 +105,7 @@ export class Workspace implements AsyncDisposable {
 }
 
 /** Opens the data of the folder. The folder must be there; where it is empty, tables and key file are made. */
-export function openWorkspace(dataDir: string): Workspace {
+export async function openWorkspace(dataDir: string): Promise<Workspace> {
   createKeyFile(dataDir);
   return new Workspace(openDatabase(join(dataDir, "parley.db")));
 }

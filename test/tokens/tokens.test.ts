@@ -13,7 +13,7 @@ let owner: UserRow;
 let bot: UserRow;
 
 beforeAll(async () => {
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   const team = await workspace.team("Acme");
   owner = team.owner;
   bot = await workspace.bot(team.id, "Build Bot");

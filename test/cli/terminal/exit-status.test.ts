@@ -12,7 +12,7 @@ const folder = temporaryFolder();
 /** How often something was changed before anything was refused. */
 let changes: number;
 beforeAll(async () => {
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   const { id, owner, general } = await workspace.team("Acme");
   await workspace.person(id, "Grace Hopper");
   await workspace.person(id, "Twin");
@@ -218,7 +218,7 @@ test("an error for people is only on standard error", async () => {
 });
 
 test("none of these errors has changed anything", async () => {
-  await using workspace = openWorkspace(folder.path);
+  await using workspace = await openWorkspace(folder.path);
   expect(changes).toBeGreaterThan(0);
   expect(await changesSoFar(workspace)).toBe(changes);
 });

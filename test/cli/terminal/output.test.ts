@@ -12,7 +12,7 @@ let workspace: Workspace;
 let acme: Awaited<ReturnType<Workspace["team"]>>;
 beforeAll(async () => {
   folder = temporaryFolder();
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   acme = await workspace.team("Acme");
 });
 afterAll(async () => {

@@ -16,7 +16,7 @@ let workspace: Workspace;
 let acme: Awaited<ReturnType<Workspace["team"]>>;
 beforeAll(async () => {
   folder = temporaryFolder();
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   acme = await workspace.team("Acme");
 });
 afterAll(async () => {
@@ -36,7 +36,7 @@ describe("on a terminal a prompt asks for a missing answer", () => {
     await screen.shows("Created the workspace of Acme");
     expect(await screen.ended()).toBe(0);
 
-    await using made = openWorkspace(dataDir);
+    await using made = await openWorkspace(dataDir);
     const [team] = await listTeams(made.database.read);
     expect(team?.name).toBe("Acme");
     const [owner] = await listPeople(made.database.read, team?.id ?? "");
@@ -103,7 +103,7 @@ describe("on a terminal a prompt asks for a missing answer", () => {
   test("the team, if there are several", async () => {
     using two = temporaryFolder();
     {
-      await using teams = openWorkspace(two.path);
+      await using teams = await openWorkspace(two.path);
       await teams.team("Acme");
       await teams.team("Umbrella");
     }

@@ -71,7 +71,7 @@ let attemptId = "";
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  workspace = openWorkspace(folder.path);
+  workspace = await openWorkspace(folder.path);
   await fill(workspace);
 }, testMs);
 afterAll(async () => {
@@ -139,7 +139,7 @@ const failed: Outcome = {
 /** A workspace of its own for a server, of which there can be one for a folder. */
 async function ownWorkspace(): Promise<TemporaryFolder> {
   const own = temporaryFolder();
-  await using made = openWorkspace(own.path);
+  await using made = await openWorkspace(own.path);
   await made.team("Acme");
   return own;
 }
