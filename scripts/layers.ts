@@ -22,6 +22,7 @@ const layers = [
   "src/tracing",
   "src/database",
   "src/database/postgres",
+  "src/nodes",
   "src/secrets",
   // The domain.
   "src/audit",

@@ -9,3 +9,8 @@ export const serversLock = 2;
 
 /** Exclusive for whoever looks which migrations are missing and applies them. */
 export const migrationsLock = 3;
+
+/** The classes of the locks that a node's session holds: of its own number, of shards, of what one node at a time does. */
+export const nodeLocks = 7_261_535;
+export const shardLocks = 7_261_536;
+export const soleLocks = 7_261_537;

@@ -1,3 +1,4 @@
+import nodes from "../../../migrations/postgres/0003_nodes.sql" with { type: "text" };
 import workspace from "../../../migrations/postgres/0001_workspace.sql" with { type: "text" };
 
 /**
@@ -6,4 +7,5 @@ import workspace from "../../../migrations/postgres/0001_workspace.sql" with { t
  */
 export const postgresMigrations: readonly { name: string; sql: string }[] = [
   { name: "0001_workspace", sql: workspace },
+  { name: "0003_nodes", sql: nodes },
 ];
