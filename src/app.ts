@@ -1,6 +1,6 @@
 import { type Config, processEnvironment, requestsAllowed, secretFiles } from "./config.ts";
 import { dataDamaged } from "./system/data-errors.ts";
-import type { Database } from "./database/database.ts";
+import type { Database, DatabaseFile } from "./database/database.ts";
 import type { Loss } from "./database/watched-files.ts";
 import { ScheduledBackups } from "./backup/scheduled-backups.ts";
 import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
@@ -9,6 +9,7 @@ import type { AddressGuard } from "./outbound/address-guard.ts";
 import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
 import { DeliveryHold, holdOf } from "./deliveries/hold.ts";
 import { placesFor } from "./deliveries/places.ts";
+import { QueueClock } from "./deliveries/queue-clock.ts";
 import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
 import { Worker, type WorkerParts } from "./deliveries/worker.ts";
@@ -82,10 +83,10 @@ export async function startApp({
   await using started = new AsyncDisposableStack();
   const lock = started.use(holdServerLock(dataDir, serverLockWaitMs));
   const lazyParts = startLazyParts();
-  const checkedInMs = checkDatabase(database, dataDir);
+  const checkedInMs = database.file ? checkDatabase(database.file, dataDir) : 0;
   const { ca, ...guardOverrides } = overrides;
   const keys = findKey(dataDir, config.secretKey);
-  if (config.secretKey !== "") await forgetKeyOfSettings(database.read, dataDir, keys);
+  if (config.secretKey !== "") await forgetKeyOfSettings(database, dataDir, keys);
   const vault = new Vault(keys);
   if (await vault.adopt(database)) {
     log.error(
@@ -101,19 +102,19 @@ export async function startApp({
     onEnd: ({ kind, since }) =>
       log.info({ of: kind, lasted_ms: Date.now() - since }, "database.trouble_over"),
   });
-  if (await selectKeyRotation(database.read)) {
+  if (await database.ask(selectKeyRotation)) {
     const reason =
       "A rotation of the key has begun and is not finished. Unless it is running now: parley secrets rotate-key";
     log.warn({ reason }, "secrets.rotation_unfinished");
   }
-  const unreadable = await findUnreadableSecrets(database.read, vault);
+  const unreadable = await database.ask((db) => findUnreadableSecrets(db, vault));
   if (unreadable) log.error(unreadable, "secrets.unreadable");
   const hold = await DeliveryHold.begin({ database, dataDir, log }, config.baseUrl);
   started.defer(() => hold.close());
   const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };
   const directory = config.scimToken ? { token: config.scimToken, team: config.scimTeam } : undefined;
   // Fail at startup, and not at the first request of a directory.
-  if (directory) await findDirectoryTeam(database.read, directory.team);
+  if (directory) await database.ask((db) => findDirectoryTeam(db, directory.team));
   const tooShort = directory && whyTooShort(directory.token);
   if (tooShort !== undefined) log.warn({ reason: tooShort }, "scim.token_too_short");
 
@@ -123,13 +124,13 @@ export async function startApp({
   const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
   // Bun makes further requests wait while their timeouts run.
   const requestsAtOnce = Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16);
-  let deliveries: ReturnType<typeof prepareDeliveries> | undefined;
-  const survey = new QueueSurvey(database.read, (id) => deliveries?.worker.isHeldBack(id) ?? true);
+  let deliveries: Awaited<ReturnType<typeof prepareDeliveries>> | undefined;
+  const survey = new QueueSurvey(database, (id) => deliveries?.worker.isHeldBack(id) ?? true);
   started.defer(() => survey.stop());
   const metrics = await metricsOf(config, { database, dataDir, survey, log });
   started.defer(() => metrics?.stop());
   if (config.integrationsEnabled) {
-    deliveries = prepareDeliveries(
+    deliveries = await prepareDeliveries(
       { config, dataDir, database, log },
       {
         tracing,
@@ -181,18 +182,19 @@ export async function startApp({
     dataDir,
     log,
     // A held server may be a copy that writes to the folder of the original.
-    mayPrune: () => holdOf(database.read) === undefined,
+    mayPrune: async () => (await database.ask(holdOf)) === undefined,
   });
   backups.start();
-  const files = watchFiles(database, lock.path);
+  const files = watchFiles(database.file, lock.path);
   noteServer(dataDir, { url: listening, pid: process.pid, version, started_at: timestamp(Date.now()) });
   // Startup succeeded; the caller now owns shutdown.
   started.move();
-  if (database.logBytesFound > 0) {
+  const logBytes = database.file?.logBytesFound ?? 0;
+  if (logBytes > 0) {
     const reason =
       "parley.db-wal contained changes: the last server or command did not exit cleanly, or one is still running. " +
       "The changes were applied, and everything that was checked is sound.";
-    log.warn({ log_bytes: database.logBytesFound, checked_in_ms: checkedInMs, reason }, "database.recovered");
+    log.warn({ log_bytes: logBytes, checked_in_ms: checkedInMs, reason }, "database.recovered");
   }
   log.info({ url: listening, integrations_enabled: config.integrationsEnabled }, "server.started");
   return {
@@ -219,9 +221,9 @@ export async function startApp({
  * milliseconds.
  * @throws DomainError `data_damaged`.
  */
-function checkDatabase({ read }: Database, dataDir: string): number {
+function checkDatabase({ reader }: DatabaseFile, dataDir: string): number {
   const startedAt = performance.now();
-  const damage = findDamage(read.$client);
+  const damage = findDamage(reader);
   if (damage !== undefined) throw dataDamaged(dataDir, damage);
   return Math.round(performance.now() - startedAt);
 }
@@ -247,23 +249,24 @@ async function metricsOf(
   return metrics;
 }
 
-/** Checks the files periodically; writes also notice a loss. */
-function watchFiles({ files }: Database, lockPath: string) {
+/** Checks the files periodically; writes also notice a loss. Data that is in no file of ours cannot be lost that way. */
+function watchFiles(file: DatabaseFile | undefined, lockPath: string) {
   const { promise: lost, resolve } = Promise.withResolvers<Loss>();
-  files.onLost(resolve);
-  files.add(lockPath);
-  const timer = setInterval(() => void files.lookUntilCertain(), checkIntervalMs);
+  file?.watched.onLost(resolve);
+  file?.watched.add(lockPath);
+  const timer = file && setInterval(() => void file.watched.lookUntilCertain(), checkIntervalMs);
   return { lost, stopWatching: () => clearInterval(timer) };
 }
 
 /** Prepares the delivery of the queue. Until `begin`, it only collects notifications of work. */
-function prepareDeliveries(
+async function prepareDeliveries(
   { config, dataDir, database, log }: AppParts,
   parts: Pick<WorkerParts, "vault" | "outgoing" | "places" | "hold" | "tracing" | "observeAttempt">,
 ) {
   const worker = new Worker({
     database,
     log,
+    clock: await QueueClock.start(database),
     ...parts,
     rules: {
       maxAttempts: config.webhooksMaxAttempts,

@@ -8,7 +8,7 @@ import type { Channel } from "./channels/schemas.ts";
 import type { WebhooksVisibility } from "./settings.ts";
 import { explainDataError } from "./system/data-errors.ts";
 import { requireOwnLog } from "./database/wal-number.ts";
-import type { Database } from "./database/database.ts";
+import type { SqliteDatabase } from "./database/database.ts";
 import { openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { findServer } from "./database/server-note.ts";
@@ -43,7 +43,7 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
   if (!existsSync(databaseFile(dataDir))) return false;
   const database = open(dataDir);
   try {
-    return (await listTeams(database.read)).length > 0;
+    return (await database.ask(listTeams)).length > 0;
   } finally {
     await closeWithLog(dataDir, database);
   }
@@ -62,7 +62,7 @@ export function openWorkspace(
   dataDir: string,
   webhooksVisibility?: WebhooksVisibility,
   onUpgrade: Pick<OpenOptions, "onCopy" | "onMigration"> = {},
-): Database {
+): SqliteDatabase {
   finishRestore(dataDir);
   requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) {
@@ -125,9 +125,9 @@ export async function initWorkspace(
  * process ends, because statements are left, and the server would take it for that of a crash. A log that was found is
  * such a one, and stays.
  */
-async function closeWithLog(dataDir: string, database: Database): Promise<void> {
+async function closeWithLog(dataDir: string, database: SqliteDatabase): Promise<void> {
   await database.close();
-  if (database.logBytesFound > 0) return;
+  if (database.file.logBytesFound > 0) return;
   using file = new SqliteFile(databaseFile(dataDir));
   file.run("PRAGMA wal_checkpoint(TRUNCATE)");
 }
@@ -162,7 +162,7 @@ export function requireDatabase(dataDir: string): void {
   );
 }
 
-function open(dataDir: string, options: OpenOptions = {}): Database {
+function open(dataDir: string, options: OpenOptions = {}): SqliteDatabase {
   const path = databaseFile(dataDir);
   try {
     requireOwnLog(path);
@@ -197,7 +197,7 @@ class MigrationsMissing extends Error {
  * Migrates the database after keeping a copy of it, while no server can use it, and opens it. Another process may have
  * done so while this one waited.
  */
-function upgrade(dataDir: string, missing: string[], options: OpenOptions): Database {
+function upgrade(dataDir: string, missing: string[], options: OpenOptions): SqliteDatabase {
   const path = databaseFile(dataDir);
   try {
     using _lock = holdServerLock(dataDir, migrationWaitMs);

@@ -30,7 +30,7 @@ export function addAudit(program: Command, invocation: Invocation): void {
     const { action, limit } = options;
     const since = options.since === undefined ? undefined : Date.now() - options.since;
     invocation.output.list(
-      await listAuditEntries(database.read, team.id, { action, since, limit }),
+      await database.ask((db) => listAuditEntries(db, team.id, { action, since, limit })),
       [
         { title: "WHEN", of: ({ at }) => relativeTime(at) },
         { title: "WHO", of: ({ actor }) => actor, canShrink: true },

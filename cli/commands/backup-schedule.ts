@@ -33,7 +33,7 @@ export async function changeSchedule(
   const passphraseFile = await requirePassphraseFile(invocation, options);
   const { schedule } = await invocation.inWorkspace(async (database) => {
     await database.write((tx) => setSchedule(tx, { everyMs: every, keep, folder, passphraseFile }, actor));
-    return lastBackup(database.read);
+    return await database.ask(lastBackup);
   });
   output.done({
     data: { schedule },
@@ -50,7 +50,7 @@ export async function changeSchedule(
 
 /** `parley backup` alone: when backups were made, and the schedule. */
 export async function showBackups(invocation: Invocation): Promise<void> {
-  const state = await invocation.inWorkspace(async ({ read }) => lastBackup(read));
+  const state = await invocation.inWorkspace(async (database) => await database.ask(lastBackup));
   const { last, failed, schedule } = state;
   const lines: Array<[string, string]> = [
     ["last backup", last ? `${relativeTime(last.at)}, ${byteSize(last.bytes ?? 0)}` : "never"],

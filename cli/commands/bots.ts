@@ -22,7 +22,7 @@ export function addBots(program: Command, invocation: Invocation): void {
   const list = addCommand(noun, "list", { summary: "List the bots", examples: ["parley bots list"] });
   invocation.teamAction(list, async ({ database, team }) => {
     invocation.output.list(
-      await listBots(database.read, team.id),
+      await database.ask((db) => listBots(db, team.id)),
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
         { title: "ID", of: ({ id }) => id },
@@ -70,7 +70,7 @@ export function addBots(program: Command, invocation: Invocation): void {
   invocation.teamAction(remove, async (at, given: string | undefined, { keepWebhooks }: DeleteOptions) => {
     const { database, team } = at;
     const reference = await botReference(invocation, at, given);
-    const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "bot" });
+    const { id, name } = await database.ask((db) => getUserNamed(db, team.id, reference, { type: "bot" }));
     await invocation.prompts.confirm(`Delete the bot ${name} and revoke all its tokens?`);
     const bot = await database.write(async (tx) =>
       deleteBot(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),

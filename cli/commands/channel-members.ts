@@ -20,11 +20,13 @@ function addMembers(noun: Command, invocation: Invocation): void {
     examples: ["parley channels members general"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
-    const { read } = at.database;
     const reference = await channelReference(invocation, at, given);
-    const channel = await getChannelNamed(read, at.team.id, reference);
+    const { channel, members } = await at.database.ask(async (db) => {
+      const channel = await getChannelNamed(db, at.team.id, reference);
+      return { channel, members: await listMembersOf(db, channel) };
+    });
     invocation.output.list(
-      await listMembersOf(read, channel),
+      members,
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
         { title: "TYPE", of: ({ type }) => type },
@@ -69,19 +71,19 @@ function addRemove(noun: Command, invocation: Invocation): void {
   invocation.teamAction(command, async (at, givenChannel?: string, givenUser?: string) => {
     const { database, team } = at;
     const channelRef = await channelReference(invocation, at, givenChannel);
-    const row = await getChannelNamed(database.read, team.id, channelRef);
+    const row = await database.ask((db) => getChannelNamed(db, team.id, channelRef));
     const channel = channelResource(row);
     const userRef = await invocation.prompts.choice(givenUser, {
       question: "Who should be removed?",
       option: "USER",
       choices: async () =>
-        (await listMembersOf(database.read, row)).map(({ id, name, type }) => ({
+        (await database.ask((db) => listMembersOf(db, row))).map(({ id, name, type }) => ({
           value: id,
           label: name,
           hint: type,
         })),
     });
-    const { id, name } = await getUserNamed(database.read, team.id, userRef);
+    const { id, name } = await database.ask((db) => getUserNamed(db, team.id, userRef));
     await invocation.prompts.confirm(`Remove ${name} from ${channelTitle(channel)}?`);
     await database.write(async (tx) => {
       const current = await getChannelNamed(tx, team.id, channel.id);

@@ -40,7 +40,7 @@ function addList(noun: Command, invocation: Invocation): void {
   });
   invocation.teamAction(command, async ({ database, team }) => {
     invocation.output.list(
-      await listAllChannels(database.read, team.id),
+      await database.ask((db) => listAllChannels(db, team.id)),
       [
         { title: "NAME", of: channelTitle, canShrink: true },
         { title: "KIND", of: channelKind },
@@ -59,7 +59,7 @@ function addShow(noun: Command, invocation: Invocation): void {
   });
   invocation.teamAction(command, async (at, given?: string) => {
     const reference = await channelReference(invocation, at, given);
-    const channel = listedChannel(await getChannelNamed(at.database.read, at.team.id, reference));
+    const channel = listedChannel(await at.database.ask((db) => getChannelNamed(db, at.team.id, reference)));
     invocation.output.details(
       channel,
       [
@@ -156,7 +156,7 @@ function addArchive(noun: Command, invocation: Invocation): void {
   invocation.teamAction(command, async (at, given?: string) => {
     const { database, team } = at;
     const reference = await channelReference(invocation, at, given);
-    const { id, name, isDirect } = await getChannelNamed(database.read, team.id, reference);
+    const { id, name, isDirect } = await database.ask((db) => getChannelNamed(db, team.id, reference));
     await invocation.prompts.confirm(
       `Archive ${channelTitle({ name, is_direct: isDirect })}? It becomes read-only.`,
     );

@@ -55,7 +55,7 @@ function addList(noun: Command, invocation: Invocation): void {
       }
       await invocation.inTeam(async (at) => {
         const filter = await filterOf(at, options);
-        const attempts = await listAttempts(at.database.read, at.team.id, filter);
+        const attempts = await at.database.ask((db) => listAttempts(db, at.team.id, filter));
         if (options.follow) await follow(invocation, at, { ...filter, attempts });
         else show(invocation, attempts, options);
       });
@@ -69,7 +69,7 @@ function addShow(noun: Command, invocation: Invocation): void {
   });
   invocation.teamAction(command, async (at, given?: string) => {
     const id = await attemptId(invocation, at, given);
-    const shown = await showAttempt(at.database.read, at.team.id, id);
+    const shown = await at.database.ask((db) => showAttempt(db, at.team.id, id));
     invocation.output.details(
       shown,
       [
@@ -113,7 +113,9 @@ function addReplay(noun: Command, invocation: Invocation): void {
 async function filterOf({ database, team }: InTeam, options: ListOptions) {
   const { webhook, failed, limit } = options;
   const subscription =
-    webhook === undefined ? undefined : await getSubscriptionNamed(database.read, team.id, webhook);
+    webhook === undefined
+      ? undefined
+      : await database.ask((db) => getSubscriptionNamed(db, team.id, webhook));
   return { subscriptionId: subscription?.id, onlyFailed: failed, limit };
 }
 
@@ -127,11 +129,13 @@ async function attemptId(
     question: "Which attempt?",
     option: "ID",
     choices: async () =>
-      (await listAttempts(database.read, team.id, { limit: attemptsToChooseFrom })).map((attempt) => ({
-        value: attempt.id,
-        label: `${attempt.event_type}, ${resultOf(attempt)}`,
-        hint: relativeTime(attempt.created_at),
-      })),
+      (await database.ask((db) => listAttempts(db, team.id, { limit: attemptsToChooseFrom }))).map(
+        (attempt) => ({
+          value: attempt.id,
+          label: `${attempt.event_type}, ${resultOf(attempt)}`,
+          hint: relativeTime(attempt.created_at),
+        }),
+      ),
   });
 }
 
@@ -151,7 +155,9 @@ async function follow(
   let after = known[0]?.place ?? 0;
   for (const attempt of known.toReversed()) output.line(lineOf(attempt));
   for (let seen = 0; !isOver; seen = await changed(database, seen, () => isOver)) {
-    const attempts = await listAttempts(database.read, team.id, { ...filter, after, limit: attemptsMax });
+    const attempts = await database.ask((db) =>
+      listAttempts(db, team.id, { ...filter, after, limit: attemptsMax }),
+    );
     after = attempts[0]?.place ?? after;
     for (const attempt of attempts.toReversed()) output.line(lineOf(attempt));
   }
@@ -166,12 +172,14 @@ function lineOf(attempt: Listed): string {
   );
 }
 
-/** Resolves to the database's version once it differs from `seen`, or to `seen` once `isOver`. */
+/** Resolves when the data may have changed since the version `seen`, to the version of now, or once `isOver`. */
 async function changed(database: Database, seen: number, isOver: () => boolean): Promise<number> {
   while (!isOver()) {
-    const version = database.dataVersion();
-    if (version !== seen) return version;
+    const version = database.file?.dataVersion();
+    if (version !== undefined && version !== seen) return version;
     await Bun.sleep(followEveryMs);
+    // Only a file says whether anything has changed.
+    if (version === undefined) return seen;
   }
   return seen;
 }

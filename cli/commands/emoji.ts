@@ -23,7 +23,7 @@ export function addEmojiNoun(program: Command, invocation: Invocation): void {
   });
   invocation.teamAction(list, async ({ database, team }) => {
     invocation.output.list(
-      await listEmoji(database.read, team.id),
+      await database.ask((db) => listEmoji(db, team.id)),
       [
         { title: "NAME", of: ({ name }) => `:${name}:` },
         { title: "ADDED", of: ({ created_at }) => relativeTime(created_at) },
@@ -60,7 +60,10 @@ export function addEmojiNoun(program: Command, invocation: Invocation): void {
       question: "Which emoji?",
       option: "NAME",
       choices: async () =>
-        (await listEmoji(database.read, team.id)).map(({ name }) => ({ value: name, label: `:${name}:` })),
+        (await database.ask((db) => listEmoji(db, team.id))).map(({ name }) => ({
+          value: name,
+          label: `:${name}:`,
+        })),
     });
     await invocation.prompts.confirm(`Remove the emoji ${reference}?`);
     const emoji = await database.write((tx) => removeEmoji(tx, team.id, reference, invocation.actor));

@@ -66,7 +66,7 @@ function addHeld(noun: Command, invocation: Invocation): void {
           );
         }
         if (chosen) {
-          const events = held ? listHeldEvents(database.read, chosen.id, limit) : [];
+          const events = held ? await database.ask((db) => listHeldEvents(db, chosen.id, limit)) : [];
           if (output.isJson) output.json(events);
           else showEvents(invocation, events, chosen.name);
           return;
@@ -140,7 +140,7 @@ function addDecision(noun: Command, invocation: Invocation, decision: Decision):
         invocation.tellServer();
         const rest = decided.is_over ? [] : ["Other subscriptions stay held."];
         invocation.output.done({
-          data: { ...decided, hold: holdOf(database.read) ?? null },
+          data: { ...decided, hold: (await database.ask(holdOf)) ?? null },
           said: [said(decided), ...rest],
           brief: String(decided.events),
           next: decided.is_over ? "parley deliveries list --follow" : "parley deliveries held",
@@ -165,7 +165,7 @@ async function withChosen(
 ): Promise<void> {
   if (webhook === undefined) return await invocation.inWorkspace((database) => work(database, undefined));
   await invocation.inTeam(async ({ database, team }) => {
-    const { id, name } = await getSubscriptionNamed(database.read, team.id, webhook);
+    const { id, name } = await database.ask((db) => getSubscriptionNamed(db, team.id, webhook));
     await work(database, { id, name, teamId: team.id });
   });
 }
@@ -177,15 +177,17 @@ async function ofTeam(
   webhooks: readonly HeldSubscription[],
 ): Promise<readonly HeldSubscription[]> {
   if (options.team === undefined) return webhooks;
-  const { slug } = await getTeamNamed(database.read, options.team);
+  const { slug } = await database.ask((db) => getTeamNamed(db, options.team));
   return webhooks.filter(({ team }) => team === slug);
 }
 
 /** Rejects `--team` for a decision about the whole workspace, unless that is its only team. */
 async function requireWholeWorkspace({ options }: Invocation, database: Database): Promise<void> {
   if (options.team === undefined) return;
-  await getTeamNamed(database.read, options.team);
-  const { length } = await listTeams(database.read);
+  const { length } = await database.ask(async (db) => {
+    await getTeamNamed(db, options.team);
+    return await listTeams(db);
+  });
   if (length === 1) return;
   throw new DomainError(
     "usage",

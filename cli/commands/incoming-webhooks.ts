@@ -41,7 +41,7 @@ function addList(noun: Command, invocation: Invocation): void {
   });
   invocation.teamAction(command, async ({ database, team }) => {
     invocation.output.list(
-      await listIncomingWebhooks(database.read, team.id),
+      await database.ask((db) => listIncomingWebhooks(db, team.id)),
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
         { title: "BOT", of: ({ bot }) => bot.name, canShrink: true },
@@ -69,7 +69,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { database, team } = at;
     const botNamed = await botReference(invocation, at, options.bot, "--bot BOT");
-    const { id: botId } = await getUserNamed(database.read, team.id, botNamed, { type: "bot" });
+    const { id: botId } = await database.ask((db) => getUserNamed(db, team.id, botNamed, { type: "bot" }));
     const channelNamed = await channelOf(invocation, at, botId, options.channel);
     const { vault } = outgoing(invocation);
     const { token, ...made } = await database.write(async (tx) => {
@@ -106,8 +106,9 @@ async function channelOf(
     question: "Which channel?",
     option: "--channel CHANNEL",
     choices: async () => {
-      const bot = await getUser(database.read, team.id, botId);
-      const channels = await listChannels(database.read, subjectOf(bot));
+      const channels = await database.ask(async (db) =>
+        listChannels(db, subjectOf(await getUser(db, team.id, botId))),
+      );
       return channels.map((channel) => ({ value: channel.id, label: channelTitle(channel) }));
     },
   });
@@ -171,7 +172,7 @@ async function chosenWebhook(
   { database, team }: InTeam,
   given: string | undefined,
 ): Promise<IncomingWebhook> {
-  const webhooks = await listIncomingWebhooks(database.read, team.id);
+  const webhooks = await database.ask((db) => listIncomingWebhooks(db, team.id));
   const id = await prompts.choice(given, {
     question: "Which incoming webhook?",
     option: "ID",

@@ -25,7 +25,7 @@ export function addLeaked(noun: Command, invocation: Invocation): void {
     const { prompts, actor } = invocation;
     const secrets = await secretsIn(await textParts(invocation, text));
     const { vault } = outgoing(invocation);
-    let found = await identifySecrets(database.read, vault, secrets);
+    let found = await database.ask((db) => identifySecrets(db, vault, secrets));
     const revocable = found.flatMap(({ revoke }) => revoke ?? []);
     let revoked = 0;
     if (options?.revoke && revocable.length > 0) {
@@ -34,7 +34,7 @@ export function addLeaked(noun: Command, invocation: Invocation): void {
         for (const revoke of revocable) await revokeIdentified(tx, revoke, actor);
       });
       revoked = revocable.length;
-      found = await identifySecrets(database.read, vault, secrets);
+      found = await database.ask((db) => identifySecrets(db, vault, secrets));
     }
     report(invocation, found, revoked);
   });

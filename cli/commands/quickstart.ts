@@ -35,7 +35,7 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
     // The log would bury the commands to paste; PARLEY_LOG_LEVEL brings it back.
     const flags = invocation.environment.PARLEY_LOG_LEVEL ? {} : { logLevel: "warn" };
     await serveUntilStopped(invocation, flags, async ({ url, database }) => {
-      const team = await getTeamNamed(database.read, isNew ? undefined : invocation.options.team);
+      const team = await database.ask((db) => getTeamNamed(db, isNew ? undefined : invocation.options.team));
       const baseUrl = invocation.config().baseUrl || url;
       const { vault } = outgoing(invocation);
       const made = await database.write((tx) => makeQuickstart(tx, vault, team.id, invocation.actor));

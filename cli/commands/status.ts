@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { Connection } from "../../src/database/database.ts";
+import type { Database } from "../../src/database/database.ts";
 import { DomainError } from "../../src/errors.ts";
-import { Rates } from "../../src/status/rates.ts";
+import { Rates, selectTotals } from "../../src/status/rates.ts";
 import { gatherStatus } from "../../src/status/status.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
@@ -18,14 +18,14 @@ export function addStatus(program: Command, invocation: Invocation): void {
     summary: "Show how the workspace is: server, size, queue, subscriptions",
     examples: ["parley status", "parley status --watch"],
   }).option("--watch", "keep showing it, with posts and deliveries a second, until q or Ctrl-C");
-  invocation.workspaceAction(command, async ({ read }, { watch }: { watch?: true }) => {
-    if (watch) return await watchStatus(read, invocation);
-    const status = await gatherStatus(read, invocation.dataDir);
+  invocation.workspaceAction(command, async (database, { watch }: { watch?: true }) => {
+    if (watch) return await watchStatus(database, invocation);
+    const status = await gatherStatus(database, invocation.dataDir);
     invocation.output.details(status, statusLines(status), statusAdvice(status));
   });
 }
 
-async function watchStatus(read: Connection, { dataDir, output }: Invocation): Promise<void> {
+async function watchStatus(database: Database, { dataDir, output }: Invocation): Promise<void> {
   const { stdin: input, stdout } = process;
   if (output.isJson || !input.isTTY || !stdout.isTTY) {
     throw new DomainError(
@@ -37,9 +37,9 @@ async function watchStatus(read: Connection, { dataDir, output }: Invocation): P
   await drawUntilLeft(
     { input, output: stdout },
     async () => {
-      rates.sample(read);
+      rates.sample(await database.ask(selectTotals));
       const lines = [
-        ...statusLines(await gatherStatus(read, dataDir)),
+        ...statusLines(await gatherStatus(database, dataDir)),
         ["posts", rateText(rates.posts)],
         ["deliveries", rateText(rates.attempts)],
       ] as const;

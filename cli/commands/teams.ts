@@ -17,9 +17,9 @@ export function addTeams(program: Command, invocation: Invocation): void {
     summary: "List the teams",
     examples: ["parley teams list"],
   });
-  invocation.workspaceAction(list, async ({ read }) => {
+  invocation.workspaceAction(list, async (database) => {
     invocation.output.list(
-      await listTeams(read),
+      await database.ask(listTeams),
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
         { title: "SLUG", of: ({ slug }) => slug, canShrink: true },
@@ -53,7 +53,7 @@ export function addTeams(program: Command, invocation: Invocation): void {
   }).option("--name <name>", "the new name");
   invocation.workspaceAction(rename, async (database, given: string | undefined, options: NameOptions) => {
     const reference = await teamReference(invocation, database, given);
-    const before = await getTeamNamed(database.read, reference);
+    const before = await database.ask((db) => getTeamNamed(db, reference));
     const name = await invocation.prompts.text(options.name, {
       question: "What is the new name?",
       option: "--name NAME",

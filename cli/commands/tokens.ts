@@ -40,7 +40,7 @@ function addList(noun: Command, invocation: Invocation): void {
   });
   invocation.teamAction(command, async ({ database, team }) => {
     invocation.output.list(
-      await listTokens(database.read, team.id),
+      await database.ask((db) => listTokens(db, team.id)),
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
         { title: "USER", of: ({ user }) => user.name, canShrink: true },
@@ -81,7 +81,9 @@ function addCreate(noun: Command, invocation: Invocation): void {
       option: "--scope SCOPE or --all-scopes",
       words: scopes,
     });
-    const bearer = await getUserNamed(database.read, team.id, reference, { type: kindOf(options) });
+    const bearer = await database.ask((db) =>
+      getUserNamed(db, team.id, reference, { type: kindOf(options) }),
+    );
     if (granted.includes("webhooks:write") && !isTeamAdmin(bearer)) {
       await confirmWebhooks(invocation, bearer.name);
     }
@@ -169,7 +171,7 @@ async function chosenToken(
   { database, team }: InTeam,
   given: string | undefined,
 ): Promise<Token> {
-  const tokens = await listTokens(database.read, team.id);
+  const tokens = await database.ask((db) => listTokens(db, team.id));
   const id = await prompts.choice(given, {
     question: "Which token?",
     option: "ID",

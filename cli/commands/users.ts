@@ -30,7 +30,7 @@ function addList(noun: Command, invocation: Invocation): void {
   });
   invocation.teamAction(command, async ({ database, team }) => {
     invocation.output.list(
-      await listPeople(database.read, team.id),
+      await database.ask((db) => listPeople(db, team.id)),
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
         { title: "ROLE", of: ({ role }) => role },
@@ -103,7 +103,7 @@ function addDeactivate(noun: Command, invocation: Invocation): void {
   invocation.teamAction(command, async (at, given: string | undefined, { keepWebhooks }: KeepOptions) => {
     const { database, team } = at;
     const reference = await personReference(invocation, at, given, { active: true });
-    const { id, name } = await getUserNamed(database.read, team.id, reference, { type: "human" });
+    const { id, name } = await database.ask((db) => getUserNamed(db, team.id, reference, { type: "human" }));
     await invocation.prompts.confirm(`Deactivate ${name} and revoke all their tokens?`);
     const person = await database.write(async (tx) =>
       deactivate(tx, await getUser(tx, team.id, id), invocation.actor, { keepWebhooks }),

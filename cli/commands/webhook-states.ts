@@ -38,7 +38,7 @@ function addEnable(noun: Command, invocation: Invocation): void {
     const { id, name, status, created_by } = await chosenSubscription(invocation, at, given);
     const discardPending = options.discardPending === true;
     const { database, team } = at;
-    const pending = await pendingOf(database.read, team.id, id);
+    const pending = await database.ask((db) => pendingOf(db, team.id, id));
     if (discardPending) await invocation.prompts.confirm(`Drop ${eventsOf(pending)} pending for ${name}?`);
     else if (status === "disabled" && pending.count > 0)
       invocation.output.note(
@@ -49,7 +49,7 @@ function addEnable(noun: Command, invocation: Invocation): void {
       data: { ...enabled, pending },
       said: [
         `The subscription ${name} is active${discardPending ? "; its pending events were dropped" : ""}.`,
-        ...goneCreator(database.read, team.id, created_by, invocation.visibility),
+        ...(await database.ask((db) => goneCreator(db, team.id, created_by, invocation.visibility))),
       ],
       brief: id,
       next: `parley deliveries list --webhook ${id} --follow`,

@@ -38,8 +38,13 @@ function addList(noun: Command, invocation: Invocation): void {
     examples: ["parley webhooks list"],
   });
   invocation.teamAction(command, async ({ database, team }) => {
+    const { subscriptions, creators } = await database.ask(async (db) => {
+      const subscriptions = await listAllSubscriptions(db, team.id);
+      const ids = new Set(subscriptions.map(({ created_by }) => created_by));
+      return { subscriptions, creators: new Map([...ids].map((id) => [id, creatorTitle(db, team.id, id)])) };
+    });
     invocation.output.list(
-      await listAllSubscriptions(database.read, team.id),
+      subscriptions,
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
         { title: "STATUS", of: shortStatus },
@@ -47,7 +52,7 @@ function addList(noun: Command, invocation: Invocation): void {
         { title: "URL", of: ({ url }) => url, canShrink: true },
         {
           title: "CREATOR",
-          of: ({ created_by }) => creatorTitle(database.read, team.id, created_by),
+          of: ({ created_by }) => creators.get(created_by) ?? "",
           canShrink: true,
           dropsBelow: 100,
         },
@@ -66,11 +71,13 @@ function addShow(noun: Command, invocation: Invocation): void {
   });
   invocation.teamAction(command, async (at, given?: string) => {
     const { id, created_by } = await chosenSubscription(invocation, at, given);
-    const { read } = at.database;
-    const shown = { ...(await showSubscription(read, at.team.id, id)), created_by };
-    const restrictedTo = (await listAllChannels(read, at.team.id)).filter((channel) =>
-      shown.channel_ids?.includes(channel.id),
-    );
+    const { subscription, channels, creator } = await at.database.ask(async (db) => ({
+      subscription: await showSubscription(db, at.team.id, id),
+      channels: await listAllChannels(db, at.team.id),
+      creator: creatorTitle(db, at.team.id, created_by),
+    }));
+    const shown = { ...subscription, created_by };
+    const restrictedTo = channels.filter((channel) => shown.channel_ids?.includes(channel.id));
     const failed = shown.deliveries.filter(({ succeeded }) => !succeeded).length;
     invocation.output.details(
       shown,
@@ -80,7 +87,7 @@ function addShow(noun: Command, invocation: Invocation): void {
         ["status", shown.status],
         ["events", shown.events.join(", ")],
         ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
-        ["creator", creatorTitle(read, at.team.id, created_by)],
+        ["creator", creator],
         ["consecutive failures", String(shown.consecutive_failures)],
         ["last success", relativeTime(shown.last_success_at)],
         ["latest attempts", `${shown.deliveries.length}, ${failed} of them failed`],
@@ -143,8 +150,10 @@ function addCreate(noun: Command, invocation: Invocation): void {
     });
 
     async function channelIds(references: string[]): Promise<string[]> {
-      const channels = references.map((reference) => getChannelNamed(database.read, team.id, reference));
-      return (await Promise.all(channels)).map(({ id }) => id);
+      return await database.ask(async (db) => {
+        const channels = references.map((reference) => getChannelNamed(db, team.id, reference));
+        return (await Promise.all(channels)).map(({ id }) => id);
+      });
     }
   });
 }

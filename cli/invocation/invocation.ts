@@ -136,7 +136,8 @@ export class Invocation {
    */
   async inTeam<T>(work: (at: InTeam) => Promise<T>): Promise<T> {
     return await this.inWorkspace(async (database, trace) => {
-      const team = await getTeamNamed(database.read, await this.#teamReference(database));
+      const reference = await this.#teamReference(database);
+      const team = await database.ask((db) => getTeamNamed(db, reference));
       return await work({ database, team, trace });
     });
   }
@@ -177,10 +178,10 @@ export class Invocation {
     }
   }
 
-  async #teamReference({ read }: Database): Promise<string | undefined> {
+  async #teamReference(database: Database): Promise<string | undefined> {
     const { team } = this.options;
     if (team !== undefined || !this.prompts.canAsk) return team;
-    const teams = await listTeams(read);
+    const teams = await database.ask(listTeams);
     if (teams.length < 2) return undefined;
     return await this.prompts.choice(undefined, {
       question: "Which team?",

@@ -12,14 +12,14 @@ type Asked = { question: string; option: string };
 /** The given team reference, or else the id of the team chosen at a prompt. */
 export async function teamReference(
   { prompts }: Invocation,
-  { read }: InTeam["database"],
+  database: InTeam["database"],
   given: string | undefined,
 ): Promise<string> {
   return await prompts.choice(given, {
     question: "Which team?",
     option: "TEAM",
     choices: async () =>
-      (await listTeams(read)).map(({ id, name, slug }) => ({ value: id, label: name, hint: slug })),
+      (await database.ask(listTeams)).map(({ id, name, slug }) => ({ value: id, label: name, hint: slug })),
   });
 }
 
@@ -33,7 +33,7 @@ export async function channelReference(
     question: "Which channel?",
     option: "CHANNEL",
     choices: async () =>
-      (await listAllChannels(database.read, team.id)).map((channel) => ({
+      (await database.ask((db) => listAllChannels(db, team.id))).map((channel) => ({
         value: channel.id,
         label: channelTitle(channel),
       })),
@@ -51,7 +51,7 @@ export async function personReference(
     question: "Which person?",
     option: "USER",
     choices: async () =>
-      (await listPeople(database.read, team.id))
+      (await database.ask((db) => listPeople(db, team.id)))
         .filter(({ active }) => active === wanted.active)
         .map(({ id, name, role }) => ({ value: id, label: name, hint: role })),
   });
@@ -81,7 +81,8 @@ export async function userReference(
   return await prompts.choice(given, {
     ...asked,
     choices: async () => {
-      const people = (await listPeople(at.database.read, at.team.id)).filter(({ active }) => active);
+      const all = await at.database.ask((db) => listPeople(db, at.team.id));
+      const people = all.filter(({ active }) => active);
       return [
         ...people.map(({ id, name, role }) => ({ value: id, label: name, hint: role })),
         ...(await botChoices(at)),
@@ -91,7 +92,7 @@ export async function userReference(
 }
 
 async function botChoices({ database, team }: InTeam): Promise<Choice[]> {
-  return (await listBots(database.read, team.id)).map(({ id, name }) => ({
+  return (await database.ask((db) => listBots(db, team.id))).map(({ id, name }) => ({
     value: id,
     label: name,
     hint: "bot",

@@ -43,8 +43,9 @@ export async function serveUntilStopped(
       process.stderr.isTTY ? standardErrorForPeople(invocation.output.hasColoredErrors) : undefined,
     );
     warnOfUnknownSettings(invocation, log);
-    endOnLoss(database.files, log);
-    endOnFault(log, database.files);
+    const watched = database.file?.watched;
+    if (watched) endOnLoss(watched, log);
+    endOnFault(log, watched);
     const app = await startApp({ config, dataDir, database, log }).catch(async (error: unknown) => {
       throw (await explainListenError(error, config)) ?? explainDataError(error, dataDir);
     });
@@ -57,7 +58,7 @@ export async function serveUntilStopped(
       await Promise.race([app.stop(), givenUp]);
     }
   } finally {
-    const loss = await database.files.lookUntilCertain();
+    const loss = await database.file?.watched.lookUntilCertain();
     if (loss?.isDatabaseWhole !== false) await database.close();
   }
   // An abandoned delivery would keep the process alive until its timeout.
@@ -90,10 +91,10 @@ function endOnLoss(files: WatchedFiles, log: Log): void {
  * Exits with status 1 on an uncaught error. Bun would only print it, since the main module is still being awaited, and
  * continue with part of the server missing.
  */
-function endOnFault(log: Log, files: WatchedFiles): void {
+function endOnFault(log: Log, files: WatchedFiles | undefined): void {
   const end = (error: unknown) => {
     // Lost files may be the cause; looking reports them.
-    if (files.look()) process.exit();
+    if (files?.look()) process.exit();
     log.fatal({ err: error }, "server.failed");
     process.exit(1);
   };

@@ -15,11 +15,11 @@ export async function chosenSubscription(
     question: "Which subscription?",
     option: "WEBHOOK",
     choices: async () =>
-      (await listAllSubscriptions(database.read, team.id)).map(({ id, name, status, url }) => ({
+      (await database.ask((db) => listAllSubscriptions(db, team.id))).map(({ id, name, status, url }) => ({
         value: id,
         label: name,
         hint: `${status}, ${url}`,
       })),
   });
-  return await getSubscriptionNamed(database.read, team.id, reference);
+  return await database.ask((db) => getSubscriptionNamed(db, team.id, reference));
 }

@@ -19,7 +19,7 @@ export function channelRoutes({
 }) {
   return new Elysia({ prefix: "/channels", tags: ["Channels"] })
     .use(authentication)
-    .get("", async ({ subject }) => ({ data: await listChannels(database.read, subject) }), {
+    .get("", async ({ subject }) => ({ data: await database.ask((db) => listChannels(db, subject)) }), {
       scope: "channels:read",
       detail: {
         operationId: "listChannels",
@@ -55,7 +55,9 @@ export function channelRoutes({
     )
     .get(
       "/:channel",
-      async ({ subject, params }) => ({ data: await getChannel(database.read, subject, params.channel) }),
+      async ({ subject, params }) => ({
+        data: await database.ask((db) => getChannel(db, subject, params.channel)),
+      }),
       {
         scope: "channels:read",
         detail: { operationId: "getChannel", summary: "Show a channel" },

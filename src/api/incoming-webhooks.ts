@@ -52,7 +52,8 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
     "/:token",
     async ({ request, params: { token }, set }) => {
       const hash = addressHash(token);
-      const found = hash === undefined ? undefined : findLiveWebhook(database.read, hash);
+      const asked = hash === undefined ? undefined : database.ask((db) => findLiveWebhook(db, hash));
+      const found = asked instanceof Promise ? await asked : asked;
       if (hash === undefined || found === undefined) throw wrongCredentials.errorOf(request, noWebhook());
       const { webhook } = found;
       noteCaller(request, {
@@ -67,8 +68,13 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       try {
         bytes = await readBytes(request);
         // The body may have been slow: meanwhile the webhook may have been revoked or its secret rotated.
-        const live = getLiveWebhook(database.read, hash);
-        requireSignature(vault, live, request.headers.get("x-signature-256"), bytes);
+        const live = database.ask((db) => getLiveWebhook(db, hash));
+        requireSignature(
+          vault,
+          live instanceof Promise ? await live : live,
+          request.headers.get("x-signature-256"),
+          bytes,
+        );
       } catch (error) {
         // Senders without the secret must not use up the limit of the one who has it.
         if (isSigned(webhook) && isOfUnsigned(error))

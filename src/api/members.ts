@@ -20,7 +20,9 @@ export function memberRoutes({
     .use(authentication)
     .get(
       "",
-      async ({ subject, params }) => ({ data: await listMembers(database.read, subject, params.channel) }),
+      async ({ subject, params }) => ({
+        data: await database.ask((db) => listMembers(db, subject, params.channel)),
+      }),
       {
         scope: "members:read",
         detail: {

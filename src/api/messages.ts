@@ -1,4 +1,5 @@
 import { Elysia } from "elysia";
+import { whenAnswered } from "../database/answer.ts";
 import type { Database } from "../database/database.ts";
 import type { Authentication } from "../http/authentication.ts";
 import {
@@ -33,7 +34,7 @@ export function messageRoutes({
       "",
       async ({ subject, params, query }) => {
         const path = `${baseUrl()}/api/v1/channels/${params.channel.toLowerCase()}/messages`;
-        return await listMessages(database.read, subject, params.channel, query, path);
+        return await database.ask((db) => listMessages(db, subject, params.channel, query, path));
       },
       {
         scope: "messages:read",
@@ -74,9 +75,11 @@ export function messageRoutes({
     )
     .get(
       "/:message",
-      ({ subject, params }) => ({
-        data: getMessage(database.read, subject, params.channel, params.message),
-      }),
+      ({ subject, params }) =>
+        whenAnswered(
+          database.ask((db) => getMessage(db, subject, params.channel, params.message)),
+          (data) => ({ data }),
+        ),
       {
         scope: "messages:read",
         detail: { operationId: "getMessage", summary: "Show a message" },

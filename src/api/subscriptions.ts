@@ -26,22 +26,26 @@ export function subscriptionRoutes({
   const { database } = parts;
   return new Elysia({ prefix: "/webhooks", tags: ["Outgoing webhooks"] })
     .use(authentication)
-    .get("", async ({ subject }) => ({ data: await listSubscriptions(database.read, subject.teamId) }), {
-      scope: "webhooks:read",
-      detail: {
-        operationId: "listSubscriptions",
-        summary: "List subscriptions",
-        description: "The subscriptions of the token's workspace, newest first.",
+    .get(
+      "",
+      async ({ subject }) => ({ data: await database.ask((db) => listSubscriptions(db, subject.teamId)) }),
+      {
+        scope: "webhooks:read",
+        detail: {
+          operationId: "listSubscriptions",
+          summary: "List subscriptions",
+          description: "The subscriptions of the token's workspace, newest first.",
+        },
+        response: {
+          200: contract(
+            "WebhookSubscriptionList",
+            dataOf(Type.Array(WebhookSubscription)),
+            "The subscriptions.",
+          ),
+          ...errorResponses,
+        },
       },
-      response: {
-        200: contract(
-          "WebhookSubscriptionList",
-          dataOf(Type.Array(WebhookSubscription)),
-          "The subscriptions.",
-        ),
-        ...errorResponses,
-      },
-    })
+    )
     .post(
       "",
       async ({ request, readInput, status }) => {
@@ -70,7 +74,7 @@ export function subscriptionRoutes({
     .get(
       "/:subscription",
       async ({ subject, params }) => ({
-        data: await showSubscription(database.read, subject.teamId, params.subscription),
+        data: await database.ask((db) => showSubscription(db, subject.teamId, params.subscription)),
       }),
       {
         scope: "webhooks:read",

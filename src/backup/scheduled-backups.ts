@@ -19,7 +19,7 @@ export class ScheduledBackups {
   readonly #database: Database;
   readonly #dataDir: string;
   readonly #log: Log;
-  readonly #mayPrune: () => boolean;
+  readonly #mayPrune: () => Promise<boolean>;
   #timer: Timer | undefined;
   #child: Bun.Subprocess | undefined;
   #run: Promise<void> | undefined;
@@ -31,7 +31,7 @@ export class ScheduledBackups {
   #rest = { setAt: 0, until: 0 };
 
   /** `mayPrune` is asked before old backups are removed. */
-  constructor(parts: { database: Database; dataDir: string; log: Log; mayPrune: () => boolean }) {
+  constructor(parts: { database: Database; dataDir: string; log: Log; mayPrune: () => Promise<boolean> }) {
     this.#database = parts.database;
     this.#dataDir = parts.dataDir;
     this.#log = parts.log;
@@ -61,18 +61,19 @@ export class ScheduledBackups {
   }
 
   #look(): void {
-    if (this.#run) return;
+    this.#run ??= this.#backUpIfDue().finally(() => (this.#run = undefined));
+  }
+
+  async #backUpIfDue(): Promise<void> {
+    let schedule: ScheduleRow | undefined;
     try {
-      const schedule = selectSchedule(this.#database.read);
       const now = Date.now();
-      if (!schedule || this.#isResting(schedule) || dueAt(this.#database.read, schedule, now) > now) return;
-      this.#run = this.#backUp(schedule)
-        .catch((error: unknown) => {
-          this.#rest = { setAt: schedule.setAt, until: performance.now() + retryMs };
-          this.#log.error({ err: error }, "backup.failed");
-        })
-        .finally(() => (this.#run = undefined));
+      const due = await this.#database.ask((db) => selectDue(db, now));
+      if (!due || this.#isResting(due) || this.#isStopped) return;
+      schedule = due;
+      await this.#backUp(schedule);
     } catch (error) {
+      if (schedule) this.#rest = { setAt: schedule.setAt, until: performance.now() + retryMs };
       this.#log.error({ err: error }, "backup.failed");
     }
   }
@@ -82,7 +83,7 @@ export class ScheduledBackups {
   }
 
   async #backUp(schedule: ScheduleRow): Promise<void> {
-    const prefix = await prefixOf(this.#database.read);
+    const prefix = await this.#database.ask(prefixOf);
     const file = join(
       schedule.folder,
       `${prefix}${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}Z.tar`,
@@ -100,7 +101,7 @@ export class ScheduledBackups {
     let pruned = 0;
     try {
       // Before the note, which a database that cannot be written does not take: backups would gather meanwhile.
-      if (this.#mayPrune()) pruned = prune(file, prefix, schedule.keep);
+      if (await this.#mayPrune()) pruned = prune(file, prefix, schedule.keep);
     } finally {
       await this.#note({ kind: "made", at, file, bytes, reason: null });
     }
@@ -137,6 +138,12 @@ export class ScheduledBackups {
       this.#child = undefined;
     }
   }
+}
+
+/** The schedule if a backup is due at the time, in milliseconds since 1970. */
+function selectDue(db: Connection, now: number): ScheduleRow | undefined {
+  const schedule = selectSchedule(db);
+  return schedule && dueAt(db, schedule, now) <= now ? schedule : undefined;
 }
 
 function outcomeIn(text: string): { bytes: number; key: string } | { reason: string } | undefined {

@@ -2,16 +2,18 @@ import type { Database as SqliteFile } from "bun:sqlite";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { WebhooksVisibility } from "../settings.ts";
 import type { TracedWork } from "../tracing/work.ts";
+import type { Answer } from "./answer.ts";
 import type { Commit } from "./commit.ts";
 import type { WatchedFiles } from "./watched-files.ts";
 import type * as schema from "./schema.ts";
 import type { CacheVersion } from "./cache-version.ts";
+import type { Statements } from "./statements.ts";
 import type { TroubleListener } from "./disk-trouble.ts";
 
 /** A connection for queries. It sees committed data only; inside a write it also sees the write's own changes. */
 export type Connection = BunSQLiteDatabase<typeof schema> & {
-  /** The driver's connection, for statements that run with every request. */
-  readonly $client: SqliteFile;
+  /** For statements that run with every request: without drizzle they cost half. */
+  readonly $client: Statements;
   readonly engine: "sqlite" | "postgres";
   /** The version of cacheable data that this connection sees; see `cached`. */
   readonly cacheVersion: CacheVersion;
@@ -32,8 +34,12 @@ export type CommitObserver = {
 
 /** An open workspace database. */
 export type Database = {
-  /** For queries. Never sees uncommitted rows. */
-  read: Connection;
+  /**
+   * Reads outside a write, and never sees uncommitted rows. On SQLite it returns what `question` returns, a value for a
+   * synchronous one; on PostgreSQL a promise, and `question` may run several times, so it must have no effects. What
+   * belongs together is one question: on PostgreSQL each is a round trip.
+   */
+  ask<T>(question: (db: Connection) => T | Promise<T>): Answer<T>;
   /**
    * Runs `change` in a transaction and resolves to its result once the transaction is on disk. Concurrent calls share
    * a commit. A call that throws is rolled back alone, for which the other calls of its commit may run a second time.
@@ -50,8 +56,6 @@ export type Database = {
    * still has to be fanned out. The callers of the commit get their results first.
    */
   onWork(listener: (subscriptionIds: ReadonlySet<string>, hasFanOuts: boolean) => void): void;
-  /** Changes with every commit of any connection, in this process or another. Takes about a microsecond. */
-  dataVersion(): number;
   /**
    * Why the data cannot be written or checkpointed, as a sentence; undefined when all is well. Reads nothing from
    * disk.
@@ -66,13 +70,26 @@ export type Database = {
   probeWrite(): Promise<void>;
   /** Calls `listener` when a problem with the files begins and when it ends. */
   onTrouble(listener: TroubleListener): void;
+  /** Undefined where the data is not in a file of this machine. */
+  readonly file?: DatabaseFile;
+  /** Waits for writes in flight, then closes the connections. */
+  close(): Promise<void>;
+};
+
+/** What only a database in a file has. */
+export type DatabaseFile = {
   /** The open files, and whether they are still those at their paths. */
-  files: WatchedFiles;
+  readonly watched: WatchedFiles;
   /**
    * The size of the WAL in bytes before it was opened. If it is not 0, the last process that had it open did not exit
    * cleanly, or another process still has it open.
    */
-  logBytesFound: number;
-  /** Waits for writes in flight, then closes the files. */
-  close(): Promise<void>;
+  readonly logBytesFound: number;
+  /** The connection that `ask` uses, for what SQLite says about itself. */
+  readonly reader: SqliteFile;
+  /** Changes with every commit of any connection, in this process or another. Takes about a microsecond. */
+  dataVersion(): number;
 };
+
+/** A workspace database in a file. */
+export type SqliteDatabase = Database & { readonly file: DatabaseFile };

@@ -4,10 +4,12 @@ import { pathToFileURL } from "node:url";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Connection } from "./database.ts";
 import * as schema from "./schema.ts";
+import { statementsOf } from "./statements.ts";
 
 /** A connection that only looks: it applies no migration and leaves no file behind where nobody has the database open. */
 export type Look = Disposable & {
   readonly connection: Connection;
+  readonly file: SqliteFile;
   /** Whether what was read may be of two states, because another process has begun to use the database meanwhile. */
   isOutdated(): boolean;
 };
@@ -31,6 +33,7 @@ export function lookAt(path: string): Look {
   file.run("PRAGMA busy_timeout = 1000");
   let looks = 0;
   const connection = Object.assign(drizzle(file, { schema }), {
+    $client: statementsOf(file),
     engine: "sqlite" as const,
     // Nothing is cached: tables of an old version have no version of their own.
     cacheVersion: { now: () => String(looks++), forget: () => {} },
@@ -38,6 +41,7 @@ export function lookAt(path: string): Look {
   });
   return {
     connection,
+    file,
     isOutdated: () => stateBefore !== undefined && (mayBeInUse(path) || stateOf(path) !== stateBefore),
     [Symbol.dispose]: () => file.close(),
   };

@@ -2,7 +2,7 @@ import { Database as SqliteFile, SQLiteError } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { WebhooksVisibility } from "../settings.ts";
-import type { Database, Transaction } from "./database.ts";
+import type { Database, SqliteDatabase, Transaction } from "./database.ts";
 import { DomainError } from "../errors.ts";
 import { WriteAheadLog, logBytesMax } from "./write-ahead-log.ts";
 import { Commit } from "./commit.ts";
@@ -10,6 +10,7 @@ import { initializeLogNumber } from "./wal-number.ts";
 import { migrate } from "./migrate.ts";
 import { type SqliteRecord, type LogState, WatchedFiles } from "./watched-files.ts";
 import * as schema from "./schema.ts";
+import { statementsOf } from "./statements.ts";
 import { cacheVersionOf, cacheVersionOncePerTurn } from "./cache-version.ts";
 import { Troubles } from "./disk-trouble.ts";
 import { WriteQueue } from "./write.ts";
@@ -39,7 +40,7 @@ export function openDatabase(
     onMigration?: (name: string, number: number, of: number) => void;
     webhooksVisibility?: WebhooksVisibility;
   } = {},
-): Database {
+): SqliteDatabase {
   const logBytesFound = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   const writer = new SqliteFile(path, { create: true, strict: true });
   try {
@@ -71,6 +72,7 @@ export function openDatabase(
   reader.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
   const version = reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const read = Object.assign(drizzle(reader, { schema }), {
+    $client: statementsOf(reader),
     engine: "sqlite" as const,
     cacheVersion: cacheVersionOncePerTurn(reader),
     webhooksVisibility,
@@ -89,6 +91,7 @@ export function openDatabase(
     if (!tx.commit.appended.isLeftAside) writeAppended(tx.commit);
   });
   const tx: Transaction = Object.assign(drizzle(client, { schema, logger }), {
+    $client: statementsOf(client),
     engine: "sqlite" as const,
     cacheVersion,
     webhooksVisibility,
@@ -126,14 +129,17 @@ export function openDatabase(
   const troubles = new Troubles(log, probeWrite);
 
   return {
-    read,
-    files,
-    logBytesFound,
+    ask: (question) => question(read),
+    file: {
+      watched: files,
+      logBytesFound,
+      reader,
+      dataVersion: () => version.get()?.data_version ?? 0,
+    },
     write: (change, work) => (isLost ? Promise.reject(dataLost) : queue.write(change, work)),
     observeCommits: (observer) => (queue.observer = observer),
     probeWrite: () => (isLost ? Promise.reject(dataLost) : probeWrite()),
     onWork: (listener) => void listeners.push(listener),
-    dataVersion: () => version.get()?.data_version ?? 0,
     failure: () => (isLost ? dataLost.message : troubles.failure()),
     onTrouble: (listener) => troubles.listen(listener),
     async close() {

@@ -23,6 +23,8 @@ export class FanOutLoop {
   readonly #log: Log;
   readonly #throttle = new Throttle(restFactor, restMaxMs);
   #isRunning = false;
+  /** Whether it was woken while it asked for work, so that the answer may be older than the work. */
+  #isWoken = false;
   /** When the loop last went round, by `performance.now()`. */
   #turnedAt = 0;
   #run: Promise<void> = Promise.resolve();
@@ -39,6 +41,7 @@ export class FanOutLoop {
    * Starts working unless it already is: for use after a commit with work, at startup, and on another process's signal.
    */
   wake(): void {
+    this.#isWoken = true;
     if (this.#isRunning || this.#throttle.isStopped) return;
     this.#isRunning = true;
     this.#run = this.#work();
@@ -60,7 +63,10 @@ export class FanOutLoop {
     while (!this.#throttle.isStopped) {
       this.#turnedAt = performance.now();
       try {
-        const next = selectNextFanOut(this.#database.read, team);
+        this.#isWoken = false;
+        const after = team;
+        const next = await this.#database.ask((db) => selectNextFanOut(db, after));
+        if (!next && this.#isWoken) continue;
         if (!next) break;
         team = next.teamId;
         await this.#throttle.step(() => this.#database.write((tx) => continueFanOuts(tx, next.teamId)));

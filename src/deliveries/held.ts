@@ -49,11 +49,11 @@ type OnProgress = (done: number, total: number) => void;
 export async function listHeld(
   database: Database,
 ): Promise<{ hold: Hold; webhooks: HeldSubscription[] } | undefined> {
-  const row = selectHold(database.read);
-  const hold = holdOf(database.read);
+  const { row, hold } = await database.ask((db) => ({ row: selectHold(db), hold: holdOf(db) }));
   if (!row || !hold) return undefined;
   await finishFanOuts(database, row);
-  const webhooks = selectHeld(database.read, row.lastEvent).map((held) => ({
+  const waiting = await database.ask((db) => selectHeld(db, row.lastEvent));
+  const webhooks = waiting.map((held) => ({
     webhook_id: held.subscriptionId,
     name: held.name,
     team: held.team,
@@ -138,9 +138,9 @@ async function dropSome(
 
 /** The subscriptions that the decision is about and for which something waits. */
 async function decideAbout(database: Database, which: Which): Promise<HeldRow[]> {
-  const hold = requireHold(database.read);
+  const hold = await database.ask(requireHold);
   await finishFanOuts(database, hold);
-  return heldOf(database.read, hold, which);
+  return await database.ask((db) => heldOf(db, hold, which));
 }
 
 async function endHold(
@@ -177,10 +177,10 @@ function eventsOf(held: readonly HeldRow[]): number {
 
 /** Queues what the copy had not queued for all subscriptions yet. A running server does the same at the same time. */
 async function finishFanOuts(database: Database, { lastEvent }: HoldRow): Promise<void> {
-  for (let team = selectTeamWithFanOut(database.read, lastEvent); team !== undefined;) {
+  const nextTeam = () => database.ask((db) => selectTeamWithFanOut(db, lastEvent));
+  for (let team = await nextTeam(); team !== undefined; team = await nextTeam()) {
     const teamId = team;
     await withPause(() => database.write((tx) => continueFanOuts(tx, teamId)));
-    team = selectTeamWithFanOut(database.read, lastEvent);
   }
 }
 

@@ -23,6 +23,11 @@ export function holdOf(db: Connection): Hold | undefined {
   return hold && { kind: hold.kind, reason: hold.reason, since: timestamp(hold.since) };
 }
 
+/** The subscriptions that are delivered to in spite of the hold; undefined when deliveries are not held. */
+function exceptionsOfHold(db: Connection): Set<string> | undefined {
+  return selectHold(db) && selectHoldExceptions(db);
+}
+
 /**
  * Keeps a running server from sending events that were delivered already, after its database was set back or copied.
  * At the start it compares the database with the marker; from then on it keeps the marker. A hold begins only at a
@@ -75,7 +80,8 @@ export class DeliveryHold {
    */
   async refresh(): Promise<void> {
     if (!this.#exceptions) return;
-    if (selectHold(this.#database.read)) this.#exceptions = selectHoldExceptions(this.#database.read);
+    const exceptions = await this.#database.ask(exceptionsOfHold);
+    if (exceptions) this.#exceptions = exceptions;
     else await this.#end();
   }
 
@@ -85,12 +91,11 @@ export class DeliveryHold {
   }
 
   async #decide(): Promise<void> {
-    const { read } = this.#database;
     const markers = findMarkers(this.#dataDir);
-    if (!selectHold(read)) await this.#compare(markers);
-    const hold = selectHold(read);
+    if (!(await this.#database.ask(selectHold))) await this.#compare(markers);
+    const hold = await this.#database.ask(selectHold);
     if (!hold) return await this.#keepMarker(markers);
-    this.#exceptions = selectHoldExceptions(read);
+    this.#exceptions = await this.#database.ask(selectHoldExceptions);
     const { kind, reason, since } = hold;
     const remedy =
       "See what waits with parley deliveries held, then run parley deliveries release or discard.";
@@ -98,14 +103,15 @@ export class DeliveryHold {
   }
 
   async #compare(markers: readonly Marker[]): Promise<void> {
-    const { read } = this.#database;
-    const { copyId, accepted } = selectCopy(read);
+    const { accepted, ...copy } = await this.#database.ask((db) => ({
+      ...selectCopy(db),
+      lastAttempt: selectLastAttempt(db),
+      hasWork: hasWork(db),
+    }));
     const suspicion = suspect({
+      ...copy,
       markers,
       place: this.#place,
-      copyId,
-      lastAttempt: selectLastAttempt(read),
-      hasWork: hasWork(read),
       accepted: accepted === null ? undefined : (JSON.parse(accepted) as KnownMarkers),
     });
     if (!suspicion) return;
@@ -118,12 +124,15 @@ export class DeliveryHold {
   // The database names the markers that may be replaced before that happens, and forgets them afterwards: whatever is
   // interrupted in between, the next start finds either those or the new one.
   async #keepMarker(markers: readonly Marker[]): Promise<void> {
-    const copyId = selectCopy(this.#database.read).copyId ?? (await this.#newCopy(markers));
-    const attempt = selectLastAttempt(this.#database.read);
+    const { copyId: known, attempt } = await this.#database.ask((db) => ({
+      ...selectCopy(db),
+      attempt: selectLastAttempt(db),
+    }));
+    const copyId = known ?? (await this.#newCopy(markers));
     this.#marker = new MarkerFile(this.#dataDir, { copy: copyId, place: this.#place, attempt }, (error) =>
       this.#log.error({ err: error }, "deliveries.marker_failed"),
     );
-    if (selectCopy(this.#database.read).accepted === null) return;
+    if ((await this.#database.ask(selectCopy)).accepted === null) return;
     await this.#database.write((tx) => updateCopy(tx, { copyId, accepted: null }));
   }
 

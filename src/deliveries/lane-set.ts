@@ -1,3 +1,5 @@
+import { type Answer, whenAnswered } from "../database/answer.ts";
+import type { DeliveryRecord } from "../subscriptions/store.ts";
 import type { ListNode } from "./linked-list.ts";
 import { Hosts, hostOf } from "./hosts.ts";
 import type { Places } from "./places.ts";
@@ -60,16 +62,39 @@ export class LaneSet {
     return this.#open.values();
   }
 
-  /** Returns the subscription's lane, and opens it if necessary; undefined when there is no such subscription. */
-  of(subscriptionId: string): Lane | undefined {
+  /** Returns the lanes of the subscriptions, open; undefined in place of one that does not exist. */
+  open(subscriptionIds: Iterable<string>): Answer<Array<Lane | undefined>> {
+    const lanes: Array<Lane | undefined> = [];
+    const later: Array<Promise<Lane | undefined>> = [];
+    for (const id of subscriptionIds) {
+      const lane = this.#of(id);
+      if (lane instanceof Promise) later.push(lane);
+      else lanes.push(lane);
+    }
+    return later.length === 0 ? lanes : Promise.all(later).then((opened) => [...lanes, ...opened]);
+  }
+
+  #of(subscriptionId: string): Answer<Lane | undefined> {
+    const known = this.#known(subscriptionId);
+    if (known) return known;
+    return whenAnswered(this.#queue.deliveryRecord(subscriptionId), (record) => {
+      // Somebody else may have opened it meanwhile.
+      const lane = this.#known(subscriptionId) ?? (record && this.#new(subscriptionId, record));
+      if (lane) this.#open.set(subscriptionId, lane);
+      return lane;
+    });
+  }
+
+  /** Returns a lane that is open or was lately, and opens it. */
+  #known(subscriptionId: string): Lane | undefined {
     const open = this.#open.get(subscriptionId);
     if (open) return open;
-    const lane = this.#closed.get(subscriptionId) ?? this.#new(subscriptionId);
-    if (!lane) return undefined;
+    const closed = this.#closed.get(subscriptionId);
+    if (!closed) return undefined;
     this.#closed.delete(subscriptionId);
-    lane.pool = this.pools[lane.record.speed];
-    this.#open.set(subscriptionId, lane);
-    return lane;
+    closed.pool = this.pools[closed.record.speed];
+    this.#open.set(subscriptionId, closed);
+    return closed;
   }
 
   /** Closes a lane that has nothing to do. Its track record is kept until a new one would say the same. */
@@ -129,10 +154,7 @@ export class LaneSet {
   }
 
   /** A receiver that was healthy before the server started is assumed to still be. */
-  #new(subscriptionId: string): Lane | undefined {
-    const record = this.#queue.deliveryRecord(subscriptionId);
-    if (!record) return undefined;
-    const { teamId, url, failures, hasSucceeded } = record;
+  #new(subscriptionId: string, { teamId, url, failures, hasSucceeded }: DeliveryRecord): Lane {
     const speed = hasSucceeded && failures === 0 ? "quick" : "new";
     return {
       subscriptionId,

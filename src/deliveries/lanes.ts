@@ -1,3 +1,4 @@
+import { type Answer, whenAnswered } from "../database/answer.ts";
 import type { Log } from "../log/log.ts";
 import { type Lane, LaneSet } from "./lane-set.ts";
 import type { Places } from "./places.ts";
@@ -45,12 +46,11 @@ export class Lanes {
   }
 
   /** Looks for work for these subscriptions. */
-  wake(subscriptionIds: Iterable<string>): void {
-    for (const id of subscriptionIds) {
-      const lane = this.#lanes.of(id);
-      if (lane) this.#enqueue(lane);
-    }
-    this.#serve();
+  wake(subscriptionIds: Iterable<string>): Answer<void> {
+    return whenAnswered(this.#lanes.open(subscriptionIds), (lanes) => {
+      for (const lane of lanes) if (lane) this.#enqueue(lane);
+      this.#serve();
+    });
   }
 
   /** See `LaneSet`. */
@@ -203,24 +203,24 @@ export class Lanes {
   /** Returns the lane's next job. If there is none, the lane sleeps, backs off or closes. */
   async #nextJob(lane: Lane): Promise<Job | undefined> {
     try {
-      const waitMs = this.#waitMs(lane);
-      if (waitMs === 0) return lane.ready.shift() ?? (await this.#fetchNext(lane));
-      this.#sleep(lane, waitMs);
+      const waitMs = lane.record.waitMs(performance.now());
+      if (waitMs === 0 || (await this.#endPause(lane)))
+        return lane.ready.shift() ?? (await this.#fetchNext(lane));
+      if (!lane.isBackingOff) this.#sleep(lane, waitMs);
     } catch (error) {
       this.#backOff(lane, error);
     }
     return undefined;
   }
 
-  /** Returns how long the lane's next attempt must wait, unless the streak behind that has been ended by hand. */
-  #waitMs(lane: Lane): number {
-    const { record, subscriptionId } = lane;
-    const waitMs = record.waitMs(performance.now());
-    if (waitMs === 0 || (this.#queue.deliveryRecord(subscriptionId)?.failures ?? 0) > 0) return waitMs;
-    record.resetPace();
+  /** Ends the wait before the lane's next attempt if the streak behind it has been ended by hand. */
+  async #endPause(lane: Lane): Promise<boolean> {
+    const history = await this.#queue.deliveryRecord(lane.subscriptionId);
+    if ((history?.failures ?? 0) > 0 || lane.isBackingOff) return false;
+    lane.record.resetPace();
     // Other jobs may precede the prefetched ones by now: enabling puts all that wait in order.
     lane.ready = [];
-    return 0;
+    return true;
   }
 
   /** Fetches the next due job. If none is due, the lane sleeps until one is; without any job, it closes. */
@@ -247,7 +247,7 @@ export class Lanes {
     lane.timer = setTimeout(
       () => {
         lane.isBackingOff = false;
-        this.wake([lane.subscriptionId]);
+        void this.wake([lane.subscriptionId]);
       },
       Math.min(Math.max(ms, 1), timerMaxMs),
     );

@@ -27,7 +27,7 @@ export async function ping(
   teamId: string,
   id: string,
 ): Promise<Pong> {
-  const row = await getSubscription(database.read, teamId, id);
+  const row = await database.ask((db) => getSubscription(db, teamId, id));
   const now = Date.now();
   const envelope = {
     id: Bun.randomUUIDv7(),

@@ -1,4 +1,4 @@
-import type { Connection, Transaction } from "../database/database.ts";
+import type { Connection, Database, Transaction } from "../database/database.ts";
 import { selectNewestEventTime } from "../outbox/event-store.ts";
 import { selectAhead, updateAhead } from "../outbox/job-store.ts";
 import { selectNewestAttemptTime } from "./attempt-store.ts";
@@ -15,12 +15,15 @@ export class QueueClock {
   /** The lead over `performance.now()`, in milliseconds. */
   #offset: number;
 
+  private constructor({ ahead, newest }: ReturnType<typeof selectTimes>) {
+    this.#offset = Math.max(Date.now() + ahead, newest) - performance.now();
+  }
+
   /**
    * Starts no earlier than the newest event and attempt: the system clock may have been set back between two starts.
    */
-  constructor(db: Connection) {
-    const seen = Math.max(selectNewestEventTime(db), selectNewestAttemptTime(db));
-    this.#offset = Math.max(Date.now() + selectAhead(db), seen) - performance.now();
+  static async start(database: Pick<Database, "ask">): Promise<QueueClock> {
+    return new QueueClock(await database.ask(selectTimes));
   }
 
   /** Returns milliseconds since 1970, an integer that never decreases. */
@@ -34,4 +37,9 @@ export class QueueClock {
   keep(tx: Transaction, aheadMs: number): void {
     if (Math.abs(aheadMs - selectAhead(tx)) > stepMs) updateAhead(tx, aheadMs);
   }
+}
+
+function selectTimes(db: Connection): { ahead: number; newest: number } {
+  const newest = Math.max(selectNewestEventTime(db), selectNewestAttemptTime(db));
+  return { ahead: selectAhead(db), newest };
 }

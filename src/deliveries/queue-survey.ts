@@ -1,4 +1,4 @@
-import type { Connection } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { beforeFanOuts, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import { selectAhead, selectJobCount } from "../outbox/job-store.ts";
 import { selectSubscriptionStates, type SubscriptionState } from "../subscriptions/store.ts";
@@ -50,7 +50,7 @@ type States = Omit<QueueFigures, "counts"> & { withJobs: Array<Pick<Subscription
  * jobs, and counting them at once would hold up requests.
  */
 export class QueueSurvey {
-  readonly #read: Connection;
+  readonly #database: Pick<Database, "ask">;
   readonly #isHeldBack: (subscriptionId: string) => boolean;
   readonly #throttle = new Throttle(restFactor, restMaxMs);
   #jobsSinceRest = 0;
@@ -60,8 +60,8 @@ export class QueueSurvey {
   #running: { states: Promise<void>; all: Promise<void> } | undefined;
 
   /** `isHeldBack` tells the subscriptions whose jobs wait for an operator: they are counted, but not due. */
-  constructor(read: Connection, isHeldBack: (subscriptionId: string) => boolean) {
-    this.#read = read;
+  constructor(database: Pick<Database, "ask">, isHeldBack: (subscriptionId: string) => boolean) {
+    this.#database = database;
     this.#isHeldBack = isHeldBack;
   }
 
@@ -111,7 +111,7 @@ export class QueueSurvey {
     const subscriptions = { active: 0, failing: 0, disabled: 0 };
     let oldestDueAt = Infinity;
     const read = ({ id }: Pick<SubscriptionState, "id">) =>
-      selectSubscriptionStates(this.#read, id, subscriptionsPerPage);
+      this.#database.ask((db) => selectSubscriptionStates(db, id, subscriptionsPerPage));
     for await (const page of this.#throttle.pages({ id: "" }, read)) {
       for (const { id, status, failures, isDeleted, firstDueAt } of page) {
         if (isDeleted === 1) continue;
@@ -121,7 +121,7 @@ export class QueueSurvey {
         if (status === "active" && !this.#isHeldBack(id)) oldestDueAt = Math.min(oldestDueAt, firstDueAt);
       }
     }
-    const now = Date.now() + selectAhead(this.#read);
+    const now = Date.now() + (await this.#database.ask(selectAhead));
     return { oldestDueMs: Math.max(0, now - oldestDueAt), subscriptions, withJobs };
   }
 
@@ -129,7 +129,8 @@ export class QueueSurvey {
     const jobs = { active: 0, disabled: 0 };
     for (const { id, status } of withJobs) jobs[status] += await this.#countJobs(id);
     let fanOuts = 0;
-    const read = (after: typeof beforeFanOuts) => selectFanOutsAfter(this.#read, after, fanOutsPerPage);
+    const read = (after: typeof beforeFanOuts) =>
+      this.#database.ask((db) => selectFanOutsAfter(db, after, fanOutsPerPage));
     for await (const page of this.#throttle.pages(beforeFanOuts, read)) fanOuts += page.length;
     return { jobs, fanOuts };
   }
@@ -138,7 +139,10 @@ export class QueueSurvey {
     let total = 0;
     let afterDueAt = -1;
     while (!this.#throttle.isStopped) {
-      const { count, upTo } = selectJobCount(this.#read, subscriptionId, afterDueAt, jobsPerPage);
+      const after = afterDueAt;
+      const { count, upTo } = await this.#database.ask((db) =>
+        selectJobCount(db, subscriptionId, after, jobsPerPage),
+      );
       total += count;
       this.#jobsSinceRest += Math.max(count, statementInJobs);
       if (this.#jobsSinceRest >= jobsPerPage) {

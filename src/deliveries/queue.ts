@@ -1,3 +1,4 @@
+import type { Answer } from "../database/answer.ts";
 import type { DeliveryRecord } from "../subscriptions/store.ts";
 
 /** One event for one subscription. `eventSeq` is the number of the event, `dueAt` milliseconds since 1970. */
@@ -16,9 +17,9 @@ export type Queue = {
   /** Yields to other work for `ms` milliseconds, and for at least one turn of the event loop. */
   rest(ms: number): Promise<void>;
   /** The subscription's next jobs by due time, including those in flight; none while it is disabled. */
-  nextJobs(subscriptionId: string, limit: number): Promise<Job[]>;
+  nextJobs(subscriptionId: string, limit: number): Answer<Job[]>;
   /** The subscription's team, URL and delivery history; undefined when it does not exist. */
-  deliveryRecord(subscriptionId: string): DeliveryRecord | undefined;
+  deliveryRecord(subscriptionId: string): Answer<DeliveryRecord | undefined>;
   /**
    * Makes one attempt at the job and settles it. It must call `report` as soon as it knows whether the receiver
    * accepted the request; `report` returns whether a failure lengthens the streak. Resolves to undefined when no

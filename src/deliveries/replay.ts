@@ -34,13 +34,13 @@ export async function replay(
   attemptId: string,
   actor: string,
 ): Promise<WebhookDelivery & { replay: true }> {
-  const found = await selectAttempt(database.read, teamId, attemptId.toLowerCase());
+  const found = await database.ask((db) => selectAttempt(db, teamId, attemptId.toLowerCase()));
   if (!found) throw notFound("delivery");
   const { attempt: original, subscription } = found;
   if (subscription.deletedAt !== null)
     throw new DomainError("not_found", "The delivery's subscription was deleted.");
   const { eventSeq, eventId } = original;
-  const event = await selectEvent(database.read, eventSeq);
+  const event = await database.ask((db) => selectEvent(db, eventSeq));
   if (!event) {
     throw new DomainError(
       "conflict",
@@ -48,7 +48,7 @@ export async function replay(
     );
   }
 
-  if (isWithheld(database.read, subscription.id, event.envelope)) {
+  if (await database.ask((db) => isWithheld(db, subscription.id, event.envelope))) {
     throw new DomainError(
       "forbidden",
       `${subscription.name} does not receive this event: its creator cannot see the event's channel ` +

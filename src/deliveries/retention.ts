@@ -73,7 +73,7 @@ export class Retention {
 
   async #deleteJobsOfDeleted(): Promise<number> {
     let deleted = 0;
-    for (const id of await selectDeletedSubscriptionIds(this.#database.read)) {
+    for (const id of await this.#database.ask(selectDeletedSubscriptionIds)) {
       deleted += await this.#repeat((tx) => deleteJobs(tx, id, rowsPerStep));
     }
     return deleted;
@@ -84,7 +84,7 @@ export class Retention {
     if (this.#days === 0) return 0;
     const before = now - this.#days * dayMs;
     let deleted = 0;
-    for (const id of await selectDisabledSubscriptionIds(this.#database.read)) {
+    for (const id of await this.#database.ask(selectDisabledSubscriptionIds)) {
       // The subscription may have been enabled since, with a promise to send these jobs.
       deleted += await this.#repeat(async (tx) =>
         selectDestination(tx, id) === null ? await deleteJobsBefore(tx, id, before, rowsPerStep) : 0,
@@ -100,9 +100,9 @@ export class Retention {
   /** Goes through all events once, because their age does not tell which of them are still needed. */
   async #deleteEvents(): Promise<number> {
     let deleted = 0;
-    const newest = await selectLastEventSeq(this.#database.read);
+    const newest = await this.#database.ask(selectLastEventSeq);
     for (let after = 0; after < newest && !this.#throttle.isStopped;) {
-      const [first] = await selectEventSeqs(this.#database.read, { after, limit: 1 });
+      const [first] = await this.#database.ask((db) => selectEventSeqs(db, { after, limit: 1 }));
       if (first === undefined) break;
       const last = Math.min(newest, first + numbersMax - 1);
       deleted += await this.#deleteEventsBetween(first, last);
@@ -115,11 +115,11 @@ export class Retention {
     const queued = await this.#queuedBetween(first, last);
     let deleted = 0;
     const pages = this.#throttle.pages(first - 1, (after) =>
-      selectEventSeqs(this.#database.read, { after, last, limit: rowsPerStep }),
+      this.#database.ask((db) => selectEventSeqs(db, { after, last, limit: rowsPerStep })),
     );
     for await (const page of pages) {
       const candidates = page.filter((seq) => !queued.has(seq));
-      if ((await unlogged(this.#database.read, candidates)).length === 0) continue;
+      if ((await this.#database.ask((db) => unlogged(db, candidates))).length === 0) continue;
       deleted += await this.#database.write(async (tx) => {
         const orphans = await unlogged(tx, candidates);
         await deleteEvents(tx, orphans);
@@ -138,7 +138,7 @@ export class Retention {
     const queued = new NumberSet(first, last);
     for await (const page of this.#fanOuts()) for (const { eventSeq } of page) queued.add(eventSeq);
     const pages = this.#throttle.pages(endOfQueue, (before) =>
-      selectJobsBackwards(this.#database.read, before, rowsPerStep),
+      this.#database.ask((db) => selectJobsBackwards(db, before, rowsPerStep)),
     );
     for await (const page of pages) for (const { eventSeq } of page) queued.add(eventSeq);
     return queued;
@@ -147,7 +147,9 @@ export class Retention {
   /** Deletes fan-outs without an event. Nothing here creates one, but it would keep its team in fan-outs for ever. */
   async #deleteOrphanedFanOuts(): Promise<void> {
     for await (const page of this.#fanOuts()) {
-      const orphans = page.filter(({ eventSeq }) => selectEventTime(this.#database.read, eventSeq) === null);
+      const orphans = await this.#database.ask((db) =>
+        page.filter(({ eventSeq }) => selectEventTime(db, eventSeq) === null),
+      );
       if (orphans.length === 0) continue;
       await this.#database.write((tx) => {
         for (const orphan of orphans) deleteFanOut(tx, orphan);
@@ -157,7 +159,7 @@ export class Retention {
 
   #fanOuts(): AsyncGenerator<FanOutKey[], void> {
     return this.#throttle.pages(beforeFanOuts, (after) =>
-      selectFanOutsAfter(this.#database.read, after, rowsPerStep),
+      this.#database.ask((db) => selectFanOutsAfter(db, after, rowsPerStep)),
     );
   }
 

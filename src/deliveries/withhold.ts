@@ -11,9 +11,9 @@ const jobsPerWrite = 200;
  * attempt is logged, and the failure streak does not change. Checks the next 200 jobs and returns how many it deleted;
  * 0 while the subscription is disabled. `now` is the time of `QueueClock`.
  */
-export async function withhold(tx: Transaction, subscriptionId: string, now: number): Promise<number> {
+export function withhold(tx: Transaction, subscriptionId: string, now: number): number {
   if (selectDestination(tx, subscriptionId) === null) return 0;
-  const next = await selectNextJobs(tx, subscriptionId, jobsPerWrite);
+  const next = selectNextJobs(tx, subscriptionId, jobsPerWrite);
   const hidden = next.filter(({ dueAt, eventSeq }) => {
     const job = dueAt <= now ? selectJob(tx, { subscriptionId, dueAt, eventSeq }) : undefined;
     return job !== undefined && isWithheld(tx, subscriptionId, job.envelope);

@@ -1,4 +1,4 @@
-import type { Database } from "../database/database.ts";
+import type { Connection, Database } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { type JobKey, type QueuedJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
@@ -18,7 +18,7 @@ import { Lanes } from "./lanes.ts";
 import type { Places } from "./places.ts";
 import { prepare } from "./prepare.ts";
 import type { AttemptResult } from "./queue.ts";
-import { QueueClock } from "./queue-clock.ts";
+import type { QueueClock } from "./queue-clock.ts";
 import { type RetryRules, settle } from "./settle.ts";
 import { withhold } from "./withhold.ts";
 
@@ -38,6 +38,7 @@ export type WorkerParts = {
   outgoing: Outgoing;
   rules: RetryRules;
   places: Places;
+  clock: QueueClock;
   hold: Pick<DeliveryHold, "isHeld" | "refresh" | "settled">;
   log: Log;
   tracing?: Tracing | undefined;
@@ -75,17 +76,20 @@ export class Worker {
     this.#tracing = parts.tracing;
     this.#observeAttempt = parts.observeAttempt;
     this.#hold = parts.hold;
-    const nextJobs = async (subscriptionId: string, limit: number) =>
-      this.isHeldBack(subscriptionId) || selectDestination(this.#database.read, subscriptionId) === null
+    this.#clock = parts.clock;
+    const nextJobs = (subscriptionId: string, limit: number) =>
+      this.isHeldBack(subscriptionId)
         ? []
-        : await selectNextJobs(this.#database.read, subscriptionId, limit);
-    this.#clock = new QueueClock(parts.database.read);
+        : this.#database.ask((db) =>
+            selectDestination(db, subscriptionId) === null ? [] : selectNextJobs(db, subscriptionId, limit),
+          );
     this.#lanes = new Lanes(
       {
         now: () => this.#clock.now(),
         rest: (ms) => Bun.sleep(ms),
         nextJobs,
-        deliveryRecord: (subscriptionId) => selectDeliveryRecord(this.#database.read, subscriptionId),
+        deliveryRecord: (subscriptionId) =>
+          this.#database.ask((db) => selectDeliveryRecord(db, subscriptionId)),
         work: (job, report) => this.#work(job, report),
       },
       this.#log,
@@ -103,14 +107,14 @@ export class Worker {
     this.#unreadable.clear();
     await this.#retryUntilDone({}, async () => {
       await this.#hold.refresh();
-      this.#lanes.wake(await selectSubscriptionIdsWithWork(this.#database.read));
+      await this.#lanes.wake(await this.#database.ask(selectSubscriptionIdsWithWork));
     });
   }
 
   /** Looks for work for these subscriptions, and retries for as long as they cannot be read. */
   async #wake(subscriptionIds: Iterable<string>): Promise<void> {
     try {
-      await this.#retryUntilDone({}, async () => this.#lanes.wake(subscriptionIds));
+      await this.#retryUntilDone({}, async () => await this.#lanes.wake(subscriptionIds));
     } catch {
       // The worker was stopped meanwhile; the next start looks at every subscription.
     }
@@ -139,11 +143,12 @@ export class Worker {
 
   /** Makes one attempt at the job, unless it is gone or must no longer be sent. */
   async #work(key: JobKey, report: (hasSucceeded: boolean) => boolean): Promise<AttemptResult | undefined> {
-    const job = selectJob(this.#database.read, key);
-    const destination = job && selectDestination(this.#database.read, job.subscriptionId);
-    if (!destination) return undefined;
-    if (isWithheld(this.#database.read, job.subscriptionId, job.envelope)) return await this.#withhold(job);
-    return await this.#attempt(job, destination, report);
+    const asked = this.#database.ask((db) => selectWork(db, key));
+    // Without an await of what is there already, so that the attempt begins in the turn of its lane.
+    const work = asked instanceof Promise ? await asked : asked;
+    if (!work) return undefined;
+    const { job, destination } = work;
+    return work.isWithheld ? await this.#withhold(job) : await this.#attempt(job, destination, report);
   }
 
   /** Deletes the job, along with the other due jobs whose events the subscription's creator may not see. */
@@ -246,4 +251,16 @@ export class Worker {
       }
     }
   }
+}
+
+/** The job and where it goes; undefined when it is gone, or its subscription is not active. */
+function selectWork(
+  db: Connection,
+  key: JobKey,
+): { job: QueuedJob; destination: Destination; isWithheld: boolean } | undefined {
+  const job = selectJob(db, key);
+  const destination = job && selectDestination(db, job.subscriptionId);
+  return destination
+    ? { job, destination, isWithheld: isWithheld(db, job.subscriptionId, job.envelope) }
+    : undefined;
 }

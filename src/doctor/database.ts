@@ -2,7 +2,6 @@ import type { Database as SqliteFile } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { requireDatabase } from "../data-folder.ts";
-import type { Connection } from "../database/database.ts";
 import { findDamage } from "../database/integrity.ts";
 import { type Look, lookAt } from "../database/look.ts";
 import { migrations } from "../database/migrations.ts";
@@ -39,7 +38,7 @@ export function openForChecks({ dataDir }: Patient): Opened {
     const look = lookAt(path);
     try {
       // SQLite opens a file when it is first read.
-      look.connection.$client.query("SELECT name FROM migrations LIMIT 1").get();
+      look.file.query("SELECT name FROM migrations LIMIT 1").get();
       return look;
     } catch (error) {
       look[Symbol.dispose]();
@@ -54,20 +53,20 @@ export function openForChecks({ dataDir }: Patient): Opened {
 }
 
 /** Checks that this build's SQLite is safe with several processes. */
-export function checkSqlite(db: Connection): Finding[] {
+export function checkSqlite(file: SqliteFile): Finding[] {
   try {
-    requireSafeSqlite(db.$client);
+    requireSafeSqlite(file);
   } catch (error) {
     return [failed("SQLite", reasonOf(error))];
   }
-  const [[version] = []] = db.$client.query("SELECT sqlite_version()").values();
+  const [[version] = []] = file.query("SELECT sqlite_version()").values();
   return [ok("SQLite", String(version))];
 }
 
 /** Compares the migrations of the database with those of this binary, and applies none. */
-export function checkMigrations(db: Connection): Finding[] {
+export function checkMigrations(file: SqliteFile): Finding[] {
   const check = "migrations";
-  const { pending, unknown } = migrationsOf(db.$client);
+  const { pending, unknown } = migrationsOf(file);
   if (unknown.length > 0) {
     return [
       failed(
@@ -110,7 +109,7 @@ export function checkIntegrity({ dataDir }: Patient, look: Look, isFull: boolean
 /** Undefined when what was read may be of two states. */
 function integrityIn(look: Look, isFull: boolean): Finding[] | undefined {
   try {
-    const found = integrityOf(look.connection, isFull);
+    const found = integrityOf(look.file, isFull);
     return look.isOutdated() ? undefined : found;
   } catch (error) {
     if (look.isOutdated()) return undefined;
@@ -118,9 +117,8 @@ function integrityIn(look: Look, isFull: boolean): Finding[] | undefined {
   }
 }
 
-function integrityOf(db: Connection, isFull: boolean): Finding[] {
+function integrityOf(file: SqliteFile, isFull: boolean): Finding[] {
   const check = "integrity";
-  const file = db.$client;
   if (isFull) {
     const faults = file
       .query("PRAGMA integrity_check(3)")

@@ -51,9 +51,9 @@ export async function examine(
   let readable: Connection | undefined;
   if ("finding" in opened) findings.push(opened.finding);
   else {
-    const { connection } = opened;
-    await check("SQLite", () => checkSqlite(connection));
-    const [migrated] = await check("migrations", () => checkMigrations(connection));
+    const { connection, file } = opened;
+    await check("SQLite", () => checkSqlite(file));
+    const [migrated] = await check("migrations", () => checkMigrations(file));
     const [integrity] = await check("integrity", () => checkIntegrity(patient, opened, isFull));
     await check("write-ahead log", () => checkLogSize(patient));
     // Queries for the tables of this version fail on others, and on damaged ones.

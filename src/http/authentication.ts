@@ -1,4 +1,5 @@
 import { Elysia } from "elysia";
+import { type Answer, whenAnswered } from "../database/answer.ts";
 import type { Database } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import type { Subject } from "../subject.ts";
@@ -34,30 +35,39 @@ type Authenticated = {
  * rate limit and 403 without the scope, in this order (specification part 5).
  */
 export function authentication(database: Database, rateLimit: RateLimit, wrongCredentials: WrongCredentials) {
+  function readInput(
+    request: Request,
+    token: string,
+    subject: Subject,
+  ): ReturnType<Authenticated["readInput"]> {
+    const unread = unreadEncoding(request.headers);
+    if (unread) return Promise.resolve({ subject, input: unread });
+    const startedAt = performance.now();
+    return readBytes(request).then((bytes) => {
+      const input = jsonOf(request.headers, bytes);
+      if (performance.now() - startedAt <= bodyPatienceMs) return { subject, input };
+      return whenAnswered(subjectNow(database, token), (now) => ({ subject: now, input }));
+    });
+  }
+
   return new Elysia({ name: "authentication" }).macro({
     scope: (scope: Scope) => ({
       detail: { security: [{ bearer: [scope] }], "x-required-scope": scope },
-      resolve: ({ request, set }): Authenticated => {
+      // Not an async function: on SQLite the grant is there at once, and every request passes here. Elysia awaits it if it
+      // reads `return f(…)`.
+      resolve: ({ request, set }): Answer<Authenticated> => {
         const token = bearerToken(request) ?? "";
-        const grant = authenticate(database, token);
-        if (!grant) throw wrongCredentials.errorOf(request, unauthenticated());
-        const { subject } = grant;
-        noteCaller(request, { token_id: grant.tokenId, user_id: subject.id });
+        return whenAnswered(authenticate(database, token), (grant) => {
+          if (!grant) throw wrongCredentials.errorOf(request, unauthenticated());
+          const { subject } = grant;
+          noteCaller(request, { token_id: grant.tokenId, user_id: subject.id });
 
-        enforceRateLimit(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
-        if (!grant.scopes.has(scope)) {
-          throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
-        }
-        const readInput = () => {
-          const unread = unreadEncoding(request.headers);
-          if (unread) return Promise.resolve({ subject, input: unread });
-          const startedAt = performance.now();
-          return readBytes(request).then((bytes) => ({
-            subject: performance.now() - startedAt > bodyPatienceMs ? subjectNow(database, token) : subject,
-            input: jsonOf(request.headers, bytes),
-          }));
-        };
-        return { subject, readInput };
+          enforceRateLimit(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
+          if (!grant.scopes.has(scope)) {
+            throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
+          }
+          return { subject, readInput: () => readInput(request, token, subject) };
+        });
       },
     }),
   });
@@ -67,10 +77,11 @@ export function authentication(database: Database, rateLimit: RateLimit, wrongCr
  * Checks the token again after a slow body, which must not outlive it. Returns the subject with its present role.
  * @throws DomainError `unauthenticated`; not counted as wrong credentials, for the token was valid when it was sent.
  */
-function subjectNow(database: Database, token: string): Subject {
-  const grant = authenticate(database, token);
-  if (!grant) throw unauthenticated();
-  return grant.subject;
+function subjectNow(database: Database, token: string): Answer<Subject> {
+  return whenAnswered(authenticate(database, token), (grant) => {
+    if (!grant) throw unauthenticated();
+    return grant.subject;
+  });
 }
 
 /** Returns the token in the request's `Authorization` header, valid or not. */

@@ -10,8 +10,9 @@ import type { Readiness } from "../health/readiness.ts";
  */
 export function healthRoutes(database: Database, readiness: Readiness) {
   return new Elysia()
-    .get("/healthz", ({ status }) => {
-      database.dataVersion();
+    .get("/healthz", async ({ status }) => {
+      // Reads one row, so that data that cannot be read is an error.
+      await database.ask((db) => db.cacheVersion.now());
       const reason = database.failure();
       return reason === undefined ? { status: "ok" } : status(503, { status: "failing", reason });
     })

@@ -27,8 +27,10 @@ export type Rotation = { oldCheckValue: Buffer; newCheckValue: Buffer; resumed: 
  */
 export async function beginRotation(parts: RotationParts, keys: KeyRing): Promise<Rotation> {
   const { database, actor } = parts;
-  const known = await selectKeyCheck(database.read);
-  const interrupted = await selectKeyRotation(database.read);
+  const { known, interrupted } = await database.ask(async (db) => ({
+    known: await selectKeyCheck(db),
+    interrupted: await selectKeyRotation(db),
+  }));
   const { own } = keys;
   if (!own) throw noKey();
   const resumed = interrupted !== undefined && keys.withCheck(interrupted.newCheckValue) !== undefined;

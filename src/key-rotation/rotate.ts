@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { record } from "../audit/audit.ts";
-import type { Connection } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { lockFile } from "../database/server-lock.ts";
 import { DomainError } from "../errors.ts";
 import {
@@ -61,7 +61,7 @@ export async function rotateKey(
   if (counts.unreadable > 0 && isOldKeyGone) throw oldKeyGone(rotation, counts.unreadable);
   if (fromSettings === "") installNewKey(dataDir);
   await finish(parts, rotation);
-  if (fromSettings !== "") await forgetKeyOfSettings(database.read, dataDir, keys);
+  if (fromSettings !== "") await forgetKeyOfSettings(database, dataDir, keys);
   const [oldFile, newFile] = [oldKeyFile(dataDir, rotation.oldCheckValue), newKeyFile(dataDir)];
   return {
     key: keyName(rotation.newCheckValue),
@@ -78,9 +78,9 @@ export async function rotateKey(
  * Removes the file of a finished rotation's new key if the key of the settings is that key, which has no other use for
  * the file.
  */
-export async function forgetKeyOfSettings(read: Connection, dataDir: string, keys: KeyRing): Promise<void> {
+export async function forgetKeyOfSettings(database: Database, dataDir: string, keys: KeyRing): Promise<void> {
   if (!existsSync(newKeyFile(dataDir)) || keys.all.length > 1) return;
-  if (!(await selectKeyRotation(read))) forgetNewKey(dataDir);
+  if (!(await database.ask(selectKeyRotation))) forgetNewKey(dataDir);
 }
 
 async function finish({ database, actor }: RotationParts, rotation: Rotation): Promise<void> {

@@ -21,7 +21,7 @@ export async function startMetrics(
   const registry = new Registry();
   const traffic = trafficMetrics(registry);
   const readState = stateMetrics(registry, sources);
-  const sqlite = sources.database.read.$client
+  const sqlite = sources.database.file?.reader
     .query<{ version: string }, []>("SELECT sqlite_version() AS version")
     .get();
   let scrape: Promise<string> | undefined;

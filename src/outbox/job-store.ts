@@ -25,11 +25,11 @@ const dueStatement = query<{ dueAt: number; eventSeq: number }, [string, number]
 );
 
 /** The subscription's next jobs in order of `dueAt`, at most `limit`. */
-export async function selectNextJobs(
+export function selectNextJobs(
   db: Connection,
   subscriptionId: string,
   limit: number,
-): Promise<Array<{ dueAt: number; eventSeq: number }>> {
+): Array<{ dueAt: number; eventSeq: number }> {
   return dueStatement(db).all(subscriptionId, limit);
 }
 

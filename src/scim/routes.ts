@@ -90,7 +90,6 @@ const groupOperations: Operations = {
  */
 export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { token, team }: ScimAccess) {
   const isToken = tokenCheck(token);
-  const { read } = database;
   // By default Elysia assumes that the path starts at the 11th character or later; hosts may be shorter (`http://x/`).
   const scim = new Elysia({ prefix: scimPath, normalize: false, handler: { standardHostname: false } })
     .onError(({ error, request }) => {
@@ -100,7 +99,9 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
     })
     .resolve(async ({ request }): Promise<{ directory: Directory }> => {
       if (!isToken(bearerToken(request) ?? "")) throw wrongCredentials.errorOf(request, unauthenticated());
-      return { directory: { teamId: await teamId(read, team), root: baseUrl() + scimPath } };
+      return {
+        directory: { teamId: await database.ask((db) => teamId(db, team)), root: baseUrl() + scimPath },
+      };
     });
 
   const bodiless = { parse: "none" } as const;
@@ -116,7 +117,7 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
       "/.search",
       async ({ directory, request }) => {
         const parameters = parametersOfBody(await readObject(request));
-        return found(await searchEverything(read, directory, parameters));
+        return found(await database.ask((db) => searchEverything(db, directory, parameters)));
       },
       bodiless,
     );
@@ -127,13 +128,14 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
         `${resourceType.endpoint}/.search`,
         async ({ directory, request }) => {
           const parameters = parametersOfBody(await readObject(request));
-          return found(await search(read, directory, resourceType, parameters));
+          return found(await database.ask((db) => search(db, directory, resourceType, parameters)));
         },
         bodiless,
       )
-      .get(resourceType.endpoint, async ({ directory, request }) =>
-        found(await search(read, directory, resourceType, parametersOfUrl(request.url))),
-      )
+      .get(resourceType.endpoint, async ({ directory, request }) => {
+        const parameters = parametersOfUrl(request.url);
+        return found(await database.ask((db) => search(db, directory, resourceType, parameters)));
+      })
       .post(
         resourceType.endpoint,
         async ({ directory, request }) => {
@@ -149,7 +151,8 @@ export function scimRoutes({ database, wrongCredentials, baseUrl }: Context, { t
       )
       .get(`${resourceType.endpoint}/:id`, async ({ directory, request, params }) => {
         const projection = projectionOf(resourceType, parametersOfUrl(request.url));
-        return scimResponse(200, project(await get(read, directory, params.id, projection), projection));
+        const resource = await database.ask((db) => get(db, directory, params.id, projection));
+        return scimResponse(200, project(resource, projection));
       })
       .put(
         `${resourceType.endpoint}/:id`,

@@ -31,7 +31,7 @@ export class Vault {
    */
   async adopt(database: Database): Promise<boolean> {
     const { own } = this.#keys;
-    const known = await selectKeyCheck(database.read);
+    const known = await database.ask(selectKeyCheck);
     if (!own || (known && this.#keys.withCheck(known))) return false;
     await database.write((tx) => upsertKeyCheck(tx, own.checkValue));
     return known !== undefined;

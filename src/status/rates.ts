@@ -5,20 +5,25 @@ import { selectMessagesPosted } from "../messages/store.ts";
 /** How many samples are kept: a minute of them, one a second. */
 const samplesMax = 60;
 
-type Totals = { at: number; posts: number; attempts: number };
+/** The messages posted and the delivery attempts made so far. */
+type Totals = { posts: number; attempts: number };
 
-/** Posts and delivery attempts a second, from numbers that only grow. A sample reads two rows. */
+/** The totals now. Reads two rows. */
+export function selectTotals(db: Connection): Totals {
+  return { posts: selectMessagesPosted(db), attempts: selectAttemptsLogged(db) };
+}
+
+/** Posts and delivery attempts a second, from numbers that only grow. */
 export class Rates {
-  #last: Totals | undefined;
+  #last: (Totals & { at: number }) | undefined;
   readonly #posts: number[] = [];
   readonly #attempts: number[] = [];
 
-  /** Takes a sample; `at` is in milliseconds. The first one only begins. */
-  sample(db: Connection, at = performance.now()): void {
-    const totals = { at, posts: selectMessagesPosted(db), attempts: selectAttemptsLogged(db) };
+  /** Takes the totals of the moment `at`, in milliseconds. The first ones only begin. */
+  sample(totals: Totals, at = performance.now()): void {
     const last = this.#last;
     if (last && at <= last.at) return;
-    this.#last = totals;
+    this.#last = { ...totals, at };
     if (!last) return;
     const seconds = (at - last.at) / 1_000;
     keep(this.#posts, (totals.posts - last.posts) / seconds);

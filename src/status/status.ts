@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type BackupState, lastBackup } from "../backup/schedule.ts";
-import type { Connection } from "../database/database.ts";
+import type { Connection, Database } from "../database/database.ts";
 import { type Hold, holdOf } from "../deliveries/hold.ts";
 import { selectEventTime } from "../outbox/event-store.ts";
 import { beforeFanOuts, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
@@ -66,7 +66,14 @@ export type WorkspaceStatus = {
  * Gathers the state of the workspace in `dataDir`. The cost depends on the number of subscriptions, and neither on the
  * number of messages nor on that of jobs.
  */
-export async function gatherStatus(db: Connection, dataDir: string): Promise<WorkspaceStatus> {
+export async function gatherStatus(database: Database, dataDir: string): Promise<WorkspaceStatus> {
+  const { backup, ...found } = await database.ask(stateOf);
+  const server = serverOf(dataDir);
+  return { version, data_dir: dataDir, server, backup, size: sizeOf(dataDir), ...found };
+}
+
+/** What the database knows of it. */
+async function stateOf(db: Connection) {
   const teams = await listTeams(db);
   const subscriptions: Array<ListedSubscription & { team: string }> = [];
   for (const team of teams) {
@@ -76,16 +83,12 @@ export async function gatherStatus(db: Connection, dataDir: string): Promise<Wor
   const active = subscriptions.filter(({ status }) => status === "active");
   const disabled = subscriptions.filter(({ status }) => status === "disabled");
   return {
-    version,
-    data_dir: dataDir,
-    server: serverOf(dataDir),
     backup: lastBackup(db),
-    size: sizeOf(dataDir),
     teams: teams.length,
     hold: holdOf(db) ?? null,
     queue: {
       ...backlogOf(db, active),
-      next_due_at: await nextDueOf(db, active),
+      next_due_at: nextDueOf(db, active),
       events_to_queue: selectFanOutsAfter(db, beforeFanOuts, jobsCountedMax).length,
     },
     subscriptions: {
@@ -140,13 +143,10 @@ function backlogOf(db: Connection, subscriptions: ReadonlyArray<{ id: string }>)
   };
 }
 
-async function nextDueOf(
-  db: Connection,
-  subscriptions: ReadonlyArray<{ id: string }>,
-): Promise<string | null> {
+function nextDueOf(db: Connection, subscriptions: ReadonlyArray<{ id: string }>): string | null {
   let first = Number.POSITIVE_INFINITY;
   for (const { id } of subscriptions) {
-    const [job] = await selectNextJobs(db, id, 1);
+    const [job] = selectNextJobs(db, id, 1);
     if (job) first = Math.min(first, job.dueAt);
   }
   return first === Number.POSITIVE_INFINITY ? null : timestamp(first);

@@ -43,12 +43,14 @@ export async function enableSubscription(
   { discardPending }: { discardPending: boolean },
   actor: string,
 ): Promise<ListedSubscription> {
-  const goneBefore = goneCreatorOf(database.read, await getSubscription(database.read, teamId, id));
+  const goneBefore = await database.ask(async (db) =>
+    goneCreatorOf(db, await getSubscription(db, teamId, id)),
+  );
   if (discardPending) await database.write((tx) => skipFanOuts(tx, teamId, id, actor));
   let mayHaveMore = discardPending;
   while (mayHaveMore)
     mayHaveMore = await withPause(() => database.write((tx) => discardSome(tx, teamId, id, actor)));
-  const { id: subscriptionId, status } = await getSubscription(database.read, teamId, id);
+  const { id: subscriptionId, status } = await database.ask((db) => getSubscription(db, teamId, id));
   if (status === "disabled") await makeJobsDue(database, subscriptionId);
   return await database.write(async (tx) => {
     const row = await getSubscription(tx, teamId, id);

@@ -57,7 +57,7 @@ export async function createSubscription(
   const channelIds = channel_ids ? [...new Set(channel_ids.map((id) => id.toLowerCase()))] : null;
   const errors: FieldErrors = {
     ...(await urlErrors(url, guard, log)),
-    ...(await channelErrors(database.read, { teamId, createdBy: actor }, channel_ids ?? [])),
+    ...(await database.ask((db) => channelErrors(db, { teamId, createdBy: actor }, channel_ids ?? []))),
   };
   if (Object.keys(errors).length > 0) throw invalid(errors);
 

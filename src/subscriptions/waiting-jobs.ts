@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { makeJobDue, selectJobsAfter } from "../outbox/job-store.ts";
+import { type DatedJob, makeJobDue, selectJobsAfter } from "../outbox/job-store.ts";
 
 /** The number of jobs changed per write, so that other writes wait a few milliseconds at most. */
 export const jobsPerWrite = 200;
@@ -17,7 +17,10 @@ const jobsPerRead = 1_000;
 export async function makeJobsDue(database: Database, subscriptionId: string): Promise<void> {
   let position: { dueAt: number; eventSeq: number } | undefined = { dueAt: 0, eventSeq: 0 };
   while (position) {
-    const page = selectJobsAfter(database.read, subscriptionId, position, jobsPerRead);
+    const after = position;
+    const page: DatedJob[] = await database.ask((db) =>
+      selectJobsAfter(db, subscriptionId, after, jobsPerRead),
+    );
     const late = page.filter(({ dueAt, happenedAt }) => dueAt > happenedAt);
     for (let from = 0; from < late.length; from += jobsPerWrite) {
       const batch = late.slice(from, from + jobsPerWrite);

@@ -1,4 +1,5 @@
 import { record } from "../audit/audit.ts";
+import { type Answer, whenAnswered } from "../database/answer.ts";
 import type { Database, Connection, Transaction } from "../database/database.ts";
 import { forbidden, invalid, notFound } from "../errors.ts";
 import { checkName } from "../input/name.ts";
@@ -120,11 +121,20 @@ export async function revokeTokensOfUser(tx: Transaction, userId: string, actor:
  * deactivated. The look-up is by hash, so no comparison depends on the token's characters. The last use is recorded to
  * the minute (`now` is milliseconds since 1970); the request does not wait for that write.
  */
-export function authenticate(db: Database, token: string, now = Date.now()): Grant | undefined {
+export function authenticate(database: Database, token: string, now = Date.now()): Answer<Grant | undefined> {
   if (!isSecretText(token)) return undefined;
-  const row = selectUsableToken(db.read, hashOf(token));
-  if (!row || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;
-  recordUse(db, row.id, now);
+  const hash = hashOf(token);
+  return whenAnswered(
+    database.ask((db) => selectUsableToken(db, hash)),
+    (row) => {
+      if (!row || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;
+      recordUse(database, row.id, now);
+      return grantOf(row);
+    },
+  );
+}
+
+function grantOf(row: NonNullable<ReturnType<typeof selectUsableToken>>): Grant {
   return {
     tokenId: row.id,
     subject: { id: row.userId, teamId: row.teamId, name: row.userName, type: row.userType, role: row.role },
@@ -132,14 +142,14 @@ export function authenticate(db: Database, token: string, now = Date.now()): Gra
   };
 }
 
-function recordUse(db: Database, tokenId: string, now: number): void {
+function recordUse(database: Database, tokenId: string, now: number): void {
   const minute = now - (now % minuteMs);
   if (recorded.minute !== minute) recorded = { minute, tokenIds: new Set() };
   if (recorded.tokenIds.has(tokenId)) return;
   recorded.tokenIds.add(tokenId);
   // A failed write is no reason to refuse the request; the next one retries.
   const putDown = ({ commit }: Transaction) => void commit.appended.tokenUses.push({ tokenId, at: minute });
-  db.write(putDown).catch(() => recorded.tokenIds.delete(tokenId));
+  database.write(putDown).catch(() => recorded.tokenIds.delete(tokenId));
 }
 
 async function recordRevoked(tx: Transaction, row: TokenRow, actor: string): Promise<void> {

@@ -19,15 +19,18 @@ export type Reading = { team: string; channelId: string; token: string };
 export async function makeHarmless(dataDir: string): Promise<{ teams: number; readings: Reading[] }> {
   const database = openWorkspace(dataDir);
   try {
-    const teams = await listTeams(database.read);
+    const teams = await database.ask(listTeams);
     const readings: Reading[] = [];
     await database.write((tx) => {
-      for (const table of ["jobs", "fan_outs", "backup_schedule"]) tx.$client.run(`DELETE FROM ${table}`);
+      for (const table of ["jobs", "fan_outs", "backup_schedule"])
+        tx.$client.prepare(`DELETE FROM ${table}`).run();
     });
     for (const { id, name } of teams.slice(0, teamsMax)) {
-      const reader = (await listPeople(database.read, id)).find(({ active }) => active);
-      const general = (await listAllChannels(database.read, id)).find(({ is_general }) => is_general);
-      const user = reader && (await selectUser(database.read, id, reader.id));
+      const { user, general } = await database.ask(async (db) => {
+        const reader = (await listPeople(db, id)).find(({ active }) => active);
+        const general = (await listAllChannels(db, id)).find(({ is_general }) => is_general);
+        return { user: reader && (await selectUser(db, id, reader.id)), general };
+      });
       if (!user || !general) continue;
       const input = { name: "trial", scopes: ["messages:read" as const], expiresAt: null };
       const { token } = await database.write((tx) => createToken(tx, user, input, "parley"));

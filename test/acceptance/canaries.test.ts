@@ -69,7 +69,7 @@ async function liveThrough(stage: WebhookStage, answers: string[]): Promise<Map<
   }
   const rotatedHook = await database.write((tx) => rotateIncomingSecret(tx, vault, team.id, hook.id, actor));
   secrets.set("rotated incoming secret", rotatedHook.secret);
-  answers.push(JSON.stringify(await listIncomingWebhooks(database.read, team.id)));
+  answers.push(JSON.stringify(await database.ask((db) => listIncomingWebhooks(db, team.id))));
   await database.write((tx) => revokeIncomingWebhook(tx, team.id, hook.id, actor));
   hear(await stage.send(hook.token, body));
 
@@ -86,12 +86,12 @@ async function liveThrough(stage: WebhookStage, answers: string[]): Promise<Map<
   answers.push(JSON.stringify(await ping({ database, vault, outgoing }, team.id, id)));
   for (const attempt of (await stage.shown(listener.subscription)).deliveries) {
     answers.push(JSON.stringify(await replay({ database, vault, outgoing }, team.id, attempt.id, actor)));
-    answers.push(JSON.stringify(await showAttempt(database.read, team.id, attempt.id)));
+    answers.push(JSON.stringify(await database.ask((db) => showAttempt(db, team.id, attempt.id))));
   }
   hear(await stage.api.get("/webhooks"));
   hear(await stage.api.get(`/webhooks/${id}`));
   hear(await stage.api.get(`/webhooks/${secret}`));
-  answers.push(JSON.stringify(await listTokens(database.read, team.id)));
+  answers.push(JSON.stringify(await database.ask((db) => listTokens(db, team.id))));
   return secrets;
 }
 
@@ -100,7 +100,9 @@ describe("no token and no secret is found in clear", () => {
     await using stage = await startWebhookStage({ PARLEY_LOG_LEVEL: "trace" });
     const answers: string[] = [];
     const secrets = await liveThrough(stage, answers);
-    const audit = JSON.stringify(await listAuditEntries(stage.database.read, stage.team.id, { limit: 1000 }));
+    const audit = JSON.stringify(
+      await stage.database.ask((db) => listAuditEntries(db, stage.team.id, { limit: 1000 })),
+    );
     const places = new Map<string, string | Buffer>();
     for (const [file, content] of readServedFolder(stage.dataDir)) places.set(file, content);
     await stage.stop();

@@ -190,7 +190,7 @@ describe("deleting a message", () => {
   test("leaves nothing of its body in the data", async () => {
     const { id } = await post({ body: "said in error" });
     await bot.del(`${messages}/${id}`);
-    const rows = await stage.workspace.database.read.query.messages.findMany();
+    const rows = await stage.workspace.database.ask((db) => db.query.messages.findMany());
     expect(rows.filter(({ body }) => body.includes("said in error"))).toEqual([]);
   });
 });

@@ -60,7 +60,7 @@ describe("a token is refused with the very next request", () => {
         `Authorization: Bearer ${token}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 1)}`,
     );
     const lastUsed = async () =>
-      (await listTokens(workspace.database.read, cast.teamId)).find((listed) => listed.id === id)
+      (await workspace.database.ask((db) => listTokens(db, cast.teamId))).find((listed) => listed.id === id)
         ?.last_used_at;
     await until("the server has let the token in", lastUsed);
     await workspace.database.write((tx) => revokeToken(tx, cast.teamId, id, actor));

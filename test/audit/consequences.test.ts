@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 async function entries(action: string): Promise<Array<Pick<AuditEntry, "actor" | "target" | "details">>> {
-  const found = await listAuditEntries(workspace.database.read, team.id, { action, limit: 100 });
+  const found = await workspace.database.ask((db) => listAuditEntries(db, team.id, { action, limit: 100 }));
   return found.map(({ actor, target, details }) => ({ actor, target, details })).reverse();
 }
 

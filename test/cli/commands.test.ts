@@ -95,13 +95,13 @@ test("a person is deactivated with --yes and reactivated, by id", async () => {
     id: sam.id,
     active: false,
   });
-  expect(authenticate(workspace.database, token)).toBeUndefined();
+  expect(await authenticate(workspace.database, token)).toBeUndefined();
   const refusal = await refused("tokens", "create", "--user", sam.id, "--all-scopes");
   expect(refusal).toMatchObject({ status: 1, message: "Sam is deactivated." });
   const create = ["channels", "create", "--name", "theirs", "--visibility", "public", "--as", sam.id];
   expect(await refused(...create)).toMatchObject({ status: 1, message: "Sam is deactivated." });
   expect(await json<Person>("users", "reactivate", sam.id)).toMatchObject({ id: sam.id, active: true });
-  expect(authenticate(workspace.database, token)).toBeUndefined();
+  expect(await authenticate(workspace.database, token)).toBeUndefined();
 });
 
 test("of two people with the same name, a verb picks the one that it can change, and never a bot", async () => {
@@ -214,7 +214,7 @@ test("a token is shown once, acts as its user until it expires, and is revoked b
     90 * 86_400_000 - 60_000,
     90 * 86_400_000 + 1,
   );
-  expect(authenticate(workspace.database, token)?.subject.id).toBe(bot.id);
+  expect((await authenticate(workspace.database, token))?.subject.id).toBe(bot.id);
   // The use is written after the answer.
   const used = await until("the list shows the use", async () =>
     (await json<Token[]>("tokens", "list")).find(
@@ -227,7 +227,7 @@ test("a token is shown once, acts as its user until it expires, and is revoked b
     id: made.id,
     name: "deploys",
   });
-  expect(authenticate(workspace.database, token)).toBeUndefined();
+  expect(await authenticate(workspace.database, token)).toBeUndefined();
   expect((await json<Token[]>("tokens", "list")).map((other) => other.id)).not.toContain(made.id);
   expect(await lastChange()).toEqual({ action: "token.revoked", target: `token:${made.id}` });
 });
@@ -243,7 +243,7 @@ test("a person's token with every scope, alone on standard output for a script",
   );
   expect(stdout).toMatch(/^ply_pat_[0-9A-Za-z]{46}\n$/);
   expect(stderr).toBe("");
-  const grant = authenticate(workspace.database, stdout.trim());
+  const grant = await authenticate(workspace.database, stdout.trim());
   expect([...(grant?.scopes ?? [])]).toEqual([...scopes]);
 });
 

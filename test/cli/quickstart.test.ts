@@ -88,9 +88,9 @@ test("quickstart run again names what it made before, which still works, and pri
   const secrets = screens.flatMap((text) => [...new Set(text.match(/ply_bot_\w+/g) ?? [])]);
   expect(secrets).toHaveLength(3);
   for (const secret of secrets) expect(authenticate(workspace.database, secret)).toBeDefined();
-  const [webhook] = await listIncomingWebhooks(workspace.database.read, teamId);
+  const [webhook] = await workspace.database.ask((db) => listIncomingWebhooks(db, teamId));
   expect(second).toContain(`incoming webhook ${webhook?.id}, made `);
-  for (const { id } of await listTokens(workspace.database.read, teamId)) {
+  for (const { id } of await workspace.database.ask((db) => listTokens(db, teamId))) {
     expect(fourth).toContain(`token ${id}, made `);
   }
   expect(fourth).toContain("parley tokens revoke ID");
@@ -108,7 +108,7 @@ test("quickstart without a terminal asks nothing and prints one JSON document be
   expect(await response.json()).toMatchObject({ data: [{ id: channel.id }] });
   {
     await using workspace = await openWorkspace(dataDir);
-    expect(await listTokens(workspace.database.read, team.id)).toMatchObject([{ user: bot }]);
+    expect(await workspace.database.ask((db) => listTokens(db, team.id))).toMatchObject([{ user: bot }]);
   }
   expect(await serving.stop()).toEqual({ status: 0, rest: "" });
 });

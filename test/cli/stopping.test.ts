@@ -76,7 +76,7 @@ describe("clients that keep their connections", () => {
       // One that the machine holds up for longer than the server waits learns of it by the end of its connection.
       expect(clients.filter(({ wasTold }) => wasTold()).length).toBeGreaterThan(clients.length / 2);
       const answered = clients.flatMap((client) => client.answered);
-      expect(storedBodies(stage, `${round}/`)).toEqual(answered.toSorted());
+      expect(await storedBodies(stage, `${round}/`)).toEqual(answered.toSorted());
     }
   });
 });
@@ -111,8 +111,10 @@ function postOn(url: string, path: string, token: string, name: string) {
 }
 
 /** The messages whose text begins so, in the order of their texts, as the database has them. */
-function storedBodies({ workspace }: Stage, start: string): string[] {
+async function storedBodies({ workspace }: Stage, start: string): Promise<string[]> {
   const sql = "SELECT body FROM messages WHERE body LIKE ? || '%' ORDER BY body";
-  const rows = workspace.database.read.$client.query<{ body: string }, [string]>(sql).all(start);
+  const rows = await workspace.database.ask(({ $client }) =>
+    $client.prepare<{ body: string }, [string]>(sql).all(start),
+  );
   return rows.map(({ body }) => body);
 }

@@ -27,7 +27,7 @@ const subscribing = ["--scope", "webhooks:write"];
 const asked = "Grant webhooks:write, and with it the messages of the whole workspace, to Build Bot?";
 
 async function tokens(): Promise<number> {
-  return (await listTokens(workspace.database.read, acme.id)).length;
+  return (await workspace.database.ask((db) => listTokens(db, acme.id))).length;
 }
 
 describe("without a terminal a token that may subscribe is created with a warning about what that opens", () => {

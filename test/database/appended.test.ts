@@ -24,7 +24,7 @@ type Stage = AsyncDisposable & {
   /** Posts to the cast's open channel as its bot, and returns the message's id. */
   post: (tx: Transaction, body: string, clientUuid?: string) => string;
   /** The bodies of what was posted, in the channel's order, which must be dense. */
-  posted: () => string[];
+  posted: () => Promise<string[]>;
 };
 
 async function stage(): Promise<Stage> {
@@ -32,19 +32,21 @@ async function stage(): Promise<Stage> {
   const workspace = await openWorkspace(folder.path);
   const { database } = workspace;
   const cast = await seedCast(workspace);
-  const before = selectLastPosition(database.read, cast.open.id);
+  const before = await database.ask((db) => selectLastPosition(db, cast.open.id));
   return {
     workspace,
     database,
     cast,
     post: (tx, body, clientUuid) =>
       postMessage(tx, subjectOf(cast.bot), cast.open.id, { body, client_uuid: clientUuid ?? null }).id,
-    posted() {
-      const rows = selectMessageRange(database.read, cast.open.id, before + 1, before + 1_000).toReversed();
-      expect(selectLastPosition(database.read, cast.open.id)).toBe(before + rows.length);
-      expect(selectMessageRange(database.read, cast.open.id, before + 1, before + rows.length)).toHaveLength(
-        rows.length,
-      );
+    async posted() {
+      const { rows, last, dense } = await database.ask((db) => {
+        const rows = selectMessageRange(db, cast.open.id, before + 1, before + 1_000).toReversed();
+        const dense = selectMessageRange(db, cast.open.id, before + 1, before + rows.length);
+        return { rows, last: selectLastPosition(db, cast.open.id), dense };
+      });
+      expect(last).toBe(before + rows.length);
+      expect(dense).toHaveLength(rows.length);
       return rows.map(({ message }) => message.body);
     },
     async [Symbol.asyncDispose]() {
@@ -63,7 +65,7 @@ test("messages posted in one commit are in the order of the calls, at positions 
   const bodies = Array.from({ length: 21 }, (_, nth) => `message ${nth}`);
   await Promise.all(bodies.map((body) => at.database.write((tx) => at.post(tx, body))));
   await at.database.write((tx) => [at.post(tx, "one more"), at.post(tx, "the last")]);
-  expect(at.posted()).toEqual([...bodies, "one more", "the last"]);
+  expect(await at.posted()).toEqual([...bodies, "one more", "the last"]);
 });
 
 test("a call sees what it and those before it in the commit have posted", async () => {
@@ -75,12 +77,13 @@ test("a call sees what it and those before it in the commit have posted", async 
     return [own, selectMessage(tx, cast.open.id, own)?.message.body, selectLastPosition(tx, cast.open.id)];
   });
   const third = database.write(async (tx) => await tx.select({ body: messages.body }).from(messages));
-  const last = selectLastPosition(database.read, cast.open.id);
+  const last = await database.ask((db) => selectLastPosition(db, cast.open.id));
   const own = (await second)[0];
   expect(await second).toEqual([own, "two", last + 2]);
   expect((await third).map(({ body }) => body)).toContain("two");
-  expect(selectMessage(database.read, cast.open.id, await first)?.message.body).toBe("one");
-  expect(at.posted()).toEqual(["one", "two"]);
+  const id = await first;
+  expect((await database.ask((db) => selectMessage(db, cast.open.id, id)))?.message.body).toBe("one");
+  expect(await at.posted()).toEqual(["one", "two"]);
 });
 
 test("a call that throws after it has posted is undone alone, and the others of its commit run once", async () => {
@@ -98,8 +101,8 @@ test("a call that throws after it has posted is undone alone, and the others of 
   );
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   expect(runs).toBe(3);
-  expect(at.posted()).toEqual(["one", "three"]);
-  expect(await selectNextJobs(at.database.read, subscription, 10)).toHaveLength(2);
+  expect(await at.posted()).toEqual(["one", "three"]);
+  expect(await at.database.ask((db) => selectNextJobs(db, subscription, 10))).toHaveLength(2);
 });
 
 test("a call that throws after a look at the commit is undone alone, whatever was written for that look", async () => {
@@ -112,7 +115,7 @@ test("a call that throws after a look at the commit is undone alone, whatever wa
     "fulfilled",
     "rejected",
   ]);
-  expect(at.posted()).toEqual(["one"]);
+  expect(await at.posted()).toEqual(["one"]);
 
   const calls: Array<(tx: Transaction) => unknown> = [
     (tx) => at.post(tx, "two"),
@@ -124,7 +127,7 @@ test("a call that throws after a look at the commit is undone alone, whatever wa
   const results = await Promise.allSettled(calls.map((call) => at.database.write(call)));
   const failed = results.flatMap(({ status }, nth) => (status === "rejected" ? [nth] : []));
   expect(failed).toEqual([1, 3]);
-  expect(at.posted()).toEqual(["one", "two", "three", "four", "five"]);
+  expect(await at.posted()).toEqual(["one", "two", "three", "four", "five"]);
 });
 
 test("a row that the database refuses fails its own call only", async () => {
@@ -136,7 +139,7 @@ test("a row that the database refuses fails its own call only", async () => {
     at.database.write((tx) => at.post(tx, "two")),
   ]);
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-  expect(at.posted()).toEqual(["one", "two"]);
+  expect(await at.posted()).toEqual(["one", "two"]);
 });
 
 test("a client_uuid sent twice in one commit, and once more after it, is one message", async () => {
@@ -157,7 +160,7 @@ test("a client_uuid sent twice in one commit, and once more after it, is one mes
   expect(runs).toBe(4);
   expect(new Set(ids).size).toBe(1);
   expect(ids).not.toContain(await other);
-  expect(at.posted()).toEqual(["mine", "hello"]);
+  expect(await at.posted()).toEqual(["mine", "hello"]);
 });
 
 test("a client_uuid whose first message was undone is free again", async () => {
@@ -168,7 +171,7 @@ test("a client_uuid whose first message was undone is free again", async () => {
     at.database.write((tx) => at.post(tx, "hello", uuid)),
   ]);
   expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
-  expect(at.posted()).toEqual(["hello"]);
+  expect(await at.posted()).toEqual(["hello"]);
 });
 
 test("an event and its jobs are queued with their message, and the worker hears of them", async () => {
@@ -184,9 +187,10 @@ test("an event and its jobs are queued with their message, and the worker hears 
   await Promise.all(["one", "two"].map((body) => at.database.write((tx) => at.post(tx, body))));
   await at.database.write(() => "the same");
   expect(heard).toEqual([subscription]);
-  const queued = await selectNextJobs(at.database.read, subscription, 10);
-  const envelopes = queued.map((job) =>
-    selectJob(at.database.read, { subscriptionId: subscription, ...job }),
+  const envelopes = await at.database.ask((db) =>
+    selectNextJobs(db, subscription, 10).map((job) =>
+      selectJob(db, { subscriptionId: subscription, ...job }),
+    ),
   );
   expect(envelopes.map((job) => (JSON.parse(job?.envelope ?? "") as { data: Message }).data.body)).toEqual([
     "one",
@@ -200,6 +204,6 @@ test("the last use of a token is stored, to the minute", async () => {
   const now = 1_700_000_012_345;
   expect(authenticate(at.database, token, now)).toBeDefined();
   await at.database.write(() => "behind the use, in its commit");
-  const [used] = await at.database.read.select().from(tokens).where(isNotNull(tokens.lastUsedAt));
+  const [used] = await at.database.ask((db) => db.select().from(tokens).where(isNotNull(tokens.lastUsedAt)));
   expect(used?.lastUsedAt).toBe(now - (now % 60_000));
 });

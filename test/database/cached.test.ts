@@ -99,38 +99,39 @@ describe("a cached function", () => {
   test("reads the database once, as long as nothing changes", async () => {
     await using stage = await startStage();
     const { database, channel, isArchived } = stage;
-    for (let i = 0; i < 3; i++) expect(isArchived(database.read, channel.id)).toBe(false);
+    for (let i = 0; i < 3; i++) expect(await database.ask((db) => isArchived(db, channel.id))).toBe(false);
     expect(stage.reads()).toBe(1);
   });
 
   test("reads the database again after thousands of other keys, so that memory stays bounded", async () => {
     await using stage = await startStage();
-    const { read } = stage.database;
+    const { database } = stage;
     let reads = 0;
     const length = cached((_db, text: string) => {
       reads++;
       return text.length;
     });
-    length(read, "first");
-    for (let i = 0; i < 4_096; i++) length(read, `other ${i}`);
+    const ask = async (text: string) => await database.ask((db) => length(db, text));
+    await ask("first");
+    for (let i = 0; i < 4_096; i++) await ask(`other ${i}`);
     expect(reads).toBe(4_097);
-    length(read, "other 4095");
+    await ask("other 4095");
     expect(reads).toBe(4_097);
-    length(read, "first");
+    await ask("first");
     expect(reads).toBe(4_098);
   });
 
   test("reads the database again after a commit, and on the writing connection even before it", async () => {
     await using stage = await startStage();
     const { database, channel, isArchived } = stage;
-    expect(isArchived(database.read, channel.id)).toBe(false);
+    expect(await database.ask((db) => isArchived(db, channel.id))).toBe(false);
     await database.write(async (tx) => {
       expect(isArchived(tx, channel.id)).toBe(false);
       await updateArchived(tx, channel.id, true);
       expect(isArchived(tx, channel.id)).toBe(true);
-      expect(isArchived(database.read, channel.id)).toBe(false);
+      expect(await database.ask((db) => isArchived(db, channel.id))).toBe(false);
     });
-    expect(isArchived(database.read, channel.id)).toBe(true);
+    expect(await database.ask((db) => isArchived(db, channel.id))).toBe(true);
   });
 
   test("drops values that a rolled-back write saw", async () => {
@@ -149,14 +150,14 @@ describe("a cached function", () => {
   test("reads the database again after another process has changed the workspace", async () => {
     await using stage = await startStage();
     const { database, channel, isArchived, folder } = stage;
-    expect(isArchived(database.read, channel.id)).toBe(false);
+    expect(await database.ask((db) => isArchived(db, channel.id))).toBe(false);
     await database.write(async (tx) => expect(isArchived(tx, channel.id)).toBe(false));
 
     const other = openDatabase(join(folder.path, "parley.db"));
     await other.write((tx) => updateArchived(tx, channel.id, true));
     await other.close();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(isArchived(database.read, channel.id)).toBe(true);
+    expect(await database.ask((db) => isArchived(db, channel.id))).toBe(true);
     await database.write(async (tx) => expect(isArchived(tx, channel.id)).toBe(true));
   });
 });

@@ -38,7 +38,7 @@ test("posts and successes run no statement of their own, but share those at the 
 
   const { id } = post();
   commit();
-  const [next] = await selectNextJobs(tx, subscriptionId, 1);
+  const [next] = selectNextJobs(tx, subscriptionId, 1);
   const job = next && selectJob(tx, { subscriptionId, ...next });
   if (!job) throw new Error("nothing is queued");
   statements();

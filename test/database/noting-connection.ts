@@ -4,6 +4,7 @@ import { Commit } from "../../src/database/commit.ts";
 import type { Transaction } from "../../src/database/database.ts";
 import * as schema from "../../src/database/schema.ts";
 import { writerOfAppended, writingOutFirst } from "../../src/database/write-out.ts";
+import { statementsOf } from "../../src/database/statements.ts";
 
 /** A connection that records what runs on it, through drizzle or without it. */
 export type NotingConnection = Disposable & {
@@ -39,6 +40,7 @@ export function notingConnection(path: string): NotingConnection {
     if (!tx.commit.appended.isLeftAside) writeAppended(tx.commit);
   });
   const tx: Transaction = Object.assign(drizzle(client, { schema }), {
+    $client: statementsOf(client),
     engine: "sqlite" as const,
     cacheVersion,
     webhooksVisibility: "workspace" as const,

@@ -1,6 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { join } from "node:path";
-import type { Database, Transaction } from "../../src/database/database.ts";
+import type { SqliteDatabase, Transaction } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { insertTeam } from "../../src/teams/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 /** A separate database on disk, as in production. */
 export function open(
   options: { lockWaitMs?: number } = {},
-): { database: Database; path: string } & AsyncDisposable {
+): { database: SqliteDatabase; path: string } & AsyncDisposable {
   const folder = temporaryFolder();
   const path = join(folder.path, "parley.db");
   const database = openDatabase(path, options);

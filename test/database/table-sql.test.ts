@@ -28,7 +28,7 @@ test("a generated INSERT stores each value in its own column, in whichever order
   const other = { ...row, id: "b" };
   const reversed = Object.fromEntries(Object.entries(other).toReversed()) as typeof other;
   await database.write((tx) => [insert(tx, row), insert(tx, reversed)]);
-  expect(await database.read.select().from(attempts)).toEqual([
+  expect(await database.ask((db) => db.select().from(attempts))).toEqual([
     { ...row, seq: 1 },
     { ...other, seq: 2 },
   ]);
@@ -47,10 +47,12 @@ test("a generated SELECT names the columns as the schema does", async () => {
   using folder = temporaryFolder();
   await using workspace = await openWorkspace(folder.path);
   await workspace.database.write((tx) => insert(tx, row));
-  const statement = workspace.database.read.$client.prepare(
-    `SELECT ${columnsOf(attempts, "a")} FROM attempts AS a`,
+  const found = await workspace.database.ask(({ $client }) =>
+    $client
+      .prepare<Record<string, unknown>, []>(`SELECT ${columnsOf(attempts, "a")} FROM attempts AS a`)
+      .get(),
   );
-  const { responseStart, ...values } = statement.get() as Record<string, unknown>;
+  const { responseStart, ...values } = found ?? {};
   expect(Buffer.from(responseStart as Uint8Array)).toEqual(row.responseStart);
   expect(values).toEqual({ ...row, responseStart: undefined, seq: 1, succeeded: 0, isReplay: 1 });
 });

@@ -57,9 +57,9 @@ test("events and attempts from before sequence numbers are kept, byte for byte",
   }
 
   const database = openDatabase(path);
-  const job = selectJob(database.read, { subscriptionId: "ci", dueAt: 5, eventSeq: 7 });
+  const job = await database.ask((db) => selectJob(db, { subscriptionId: "ci", dueAt: 5, eventSeq: 7 }));
   expect(job).toMatchObject({ attempts: 2, eventId: "event-7", eventType: "message.created", envelope });
-  expect(await selectEvent(database.read, 7)).toEqual({
+  expect(await database.ask((db) => selectEvent(db, 7))).toEqual({
     type: "message.created",
     envelope,
     traceparent: null,
@@ -150,7 +150,7 @@ describe("a database of the days on which its migrations were still edited", () 
     }
     await expectLikeNew(path);
     const database = openDatabase(path);
-    expect(await selectEvent(database.read, 7)).toEqual({
+    expect(await database.ask((db) => selectEvent(db, 7))).toEqual({
       type: "message.created",
       envelope,
       traceparent: null,

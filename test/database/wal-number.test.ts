@@ -107,7 +107,7 @@ test("a WAL that other programs or older versions wrote or checkpointed is not r
     }
     const copy = crashCopy(path, join(folder.path, String(step)));
     expect(isRefused(copy), `seed ${random.seed}, step ${step}`).toBe(false);
-    expect(database.files.look(), `seed ${random.seed}, step ${step}`).toBeUndefined();
+    expect(database.file.watched.look(), `seed ${random.seed}, step ${step}`).toBeUndefined();
   }
   await database.close();
 });

@@ -22,7 +22,7 @@ test("another process's checkpoint that a full disk interrupts is no reason to s
   const database = openDatabase(path);
   await database.write((tx) => createTeam(tx, { name: "Acme", owner: "Ada" }, "cli:test"));
   copyFirstPage(path);
-  expect(await database.files.lookUntilCertain()).toBeUndefined();
+  expect(await database.file.watched.lookUntilCertain()).toBeUndefined();
   await database.write((tx) => createTeam(tx, { name: "Beta", owner: "Ada" }, "cli:test"));
   await database.close();
 });
@@ -33,6 +33,6 @@ test("a file whose modification time alone changed is not mistaken for another o
   const database = openDatabase(path);
   await database.write((tx) => createTeam(tx, { name: "Acme", owner: "Ada" }, "cli:test"));
   utimesSync(path, new Date(0), new Date(0));
-  expect(await database.files.lookUntilCertain()).toBeUndefined();
+  expect(await database.file.watched.lookUntilCertain()).toBeUndefined();
   await database.close();
 });

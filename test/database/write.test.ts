@@ -45,12 +45,12 @@ describe("a write", () => {
       await addTeam(tx, "acme");
       return {
         inside: (await selectTeams(tx)).length,
-        outside: (await selectTeams(database.read)).length,
+        outside: (await database.ask(selectTeams)).length,
         elsewhere: teamsOnDisk(store.path).length,
       };
     });
     expect(seen).toEqual({ inside: 1, outside: 0, elsewhere: 0 });
-    expect(await selectTeams(database.read)).toHaveLength(1);
+    expect(await database.ask(selectTeams)).toHaveLength(1);
   });
 });
 
@@ -160,17 +160,17 @@ describe("the file", () => {
   test("changes its data version with every commit of this process or another, and only then", async () => {
     await using store = open();
     const { database } = store;
-    const before = database.dataVersion();
-    await selectTeams(database.read);
-    expect(database.dataVersion()).toBe(before);
+    const before = database.file.dataVersion();
+    await database.ask(selectTeams);
+    expect(database.file.dataVersion()).toBe(before);
 
     await database.write((tx) => addTeam(tx, "own"));
-    const between = database.dataVersion();
+    const between = database.file.dataVersion();
     expect(between).not.toBe(before);
 
     using other = new SqliteFile(store.path);
     other.run("INSERT INTO teams (id, name, slug, created_at) VALUES ('other', 'other', 'other', 0)");
-    expect(database.dataVersion()).not.toBe(between);
+    expect(database.file.dataVersion()).not.toBe(between);
   });
 
   test("fails with busy while another process holds it, and works afterwards", async () => {
@@ -200,7 +200,7 @@ describe("the file", () => {
     const written = database.write((tx) => addTeam(tx, "one")).then(() => (isWritten = true));
     // The event loop keeps running while the write waits, and committed data can be read.
     for (let turn = 0; turn < 20; turn++) await Bun.sleep(1);
-    expect(await selectTeams(database.read)).toEqual([]);
+    expect(await database.ask(selectTeams)).toEqual([]);
     expect(isWritten).toBe(false);
     other.run("COMMIT");
     await written;

@@ -183,9 +183,9 @@ test("the loop does not query the database when there is nothing to queue in ste
   let reads = 0;
   const counting = (database: Database): Database => ({
     ...database,
-    get read() {
+    ask: (question) => {
       reads++;
-      return database.read;
+      return database.ask(question);
     },
   });
   await using stage = await startLoop({ wrap: counting });

@@ -26,7 +26,7 @@ describe("requests to one host", () => {
     const queue = queueAt(all);
     await queue.prove(...all.slice(0, 100));
     for (const name of all) queue.add(name, 2);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     for (let ended = 0; ended < 600; ended++) {
       expect(queue.inFlight.size).toBe(Math.min(ofOneTeam, 600 - ended));
@@ -42,15 +42,15 @@ describe("requests to one host", () => {
     const queue = queueAt(all);
     await queue.prove("elsewhere");
     for (const name of all) queue.add(name);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     expect([queue.inFlight.size, queue.asked.size]).toEqual([ofOneTeam, ofOneTeam]);
     queue.add("elsewhere", 30);
     queue.add("new");
-    queue.lanes.wake(["elsewhere", "new"]);
+    void queue.lanes.wake(["elsewhere", "new"]);
     await settled();
     expect([queue.count("elsewhere"), queue.count("new")]).toEqual([20, 1]);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     expect([queue.inFlight.size, queue.asked.size]).toEqual([ofOneTeam + 21, ofOneTeam + 2]);
     await queue.lanes.stop(0);
@@ -61,10 +61,10 @@ describe("requests to one host", () => {
     const queue = queueAt([...all, "new"]);
     await queue.prove(...all);
     for (const name of all) queue.add(name, 10);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     queue.add("new");
-    queue.lanes.wake(["new"]);
+    void queue.lanes.wake(["new"]);
     for (let ended = 0; ended < 101; ended++) {
       const [[, attempt] = []] = queue.inFlight;
       attempt?.end();
@@ -79,10 +79,10 @@ describe("requests to one host", () => {
     const queue = queueAt([...all, "other"]);
     queue.teams.set("other", "other team");
     for (const name of all) queue.add(name);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     queue.add("other");
-    queue.lanes.wake(["other"]);
+    void queue.lanes.wake(["other"]);
     await settled();
     expect([queue.count("other"), sent(queue, all)]).toEqual([1, ofOneTeam]);
     await queue.lanes.stop(0);
@@ -94,9 +94,9 @@ describe("requests to one host", () => {
     const queue = queueAt([...all, ...others]);
     for (const name of others) queue.teams.set(name, "other team");
     for (const name of [...all, ...others]) queue.add(name);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
-    queue.lanes.wake(others);
+    void queue.lanes.wake(others);
     await settled();
     expect(queue.inFlight.size).toBeWithin(58, 61);
     expect(sent(queue, others)).toBe(7);
@@ -112,7 +112,7 @@ describe("requests to one host", () => {
     const all = names(100);
     const queue = queueAt(all);
     for (const name of all) queue.add(name);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     for (const name of all.slice(ofOneTeam, 99))
       for (const { eventSeq } of queue.jobs.get(name) ?? []) queue.drop(eventSeq);
@@ -126,7 +126,7 @@ describe("requests to one host", () => {
     const all = names(100);
     const queue = queueAt(all);
     for (const name of all) queue.add(name);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     const stopping = queue.lanes.stop(60_000);
     for (let ended = 0; ended < ofOneTeam; ended++) queue.end(`s${ended}`);
@@ -150,7 +150,7 @@ test.each([1, 2, 3, 4])(
     while (left > 0) {
       const woken = names(random.between(0, added < 2_000 ? 80 : 0)).map(() => random.pick(all));
       for (const name of woken) if (added++ < 2_000) queue.add(name);
-      queue.lanes.wake(woken);
+      void queue.lanes.wake(woken);
       await settled();
       const perHost = Map.groupBy(queue.inFlight.values(), ({ subscription }) =>
         queue.hosts.get(subscription),

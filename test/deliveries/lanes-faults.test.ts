@@ -10,9 +10,9 @@ describe("an error of the queue", () => {
     queue.onLook = (subscription) => {
       if (subscription === "a") throw new Error("the disk cannot be read");
     };
-    queue.lanes.wake(["a", "b"]);
+    void queue.lanes.wake(["a", "b"]);
     await settled();
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     expect([queue.begun, queue.asked.get("a")]).toEqual([["b"], 1]);
 
@@ -31,10 +31,10 @@ describe("an error of the queue", () => {
       if (job.eventSeq === broken && ++tries === 1) throw new Error("the disk cannot be read");
       return await work(job, report);
     };
-    queue.lanes.wake(["a", "b"]);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a", "b"]);
+    void queue.lanes.wake(["a"]);
     await settled();
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     expect([tries, queue.count("b")]).toEqual([1, 2]);
 
@@ -49,11 +49,11 @@ describe("a stop", () => {
     await queue.prove("a");
     queue.add("a", 30);
     queue.add("later", 1, Date.now() + 20);
-    queue.lanes.wake(["a", "later"]);
+    void queue.lanes.wake(["a", "later"]);
     await settled();
     let isStopped = false;
     const stopping = queue.lanes.stop(60_000).then(() => (isStopped = true));
-    queue.lanes.wake(["a", "b"]);
+    void queue.lanes.wake(["a", "b"]);
     for (let ended = 0; ended < 20; ended++) {
       expect(isStopped).toBe(false);
       queue.end("a");
@@ -66,7 +66,7 @@ describe("a stop", () => {
   test("gives up on what is still in flight after the given time", async () => {
     const queue = new MemoryQueue();
     queue.add("hangs");
-    queue.lanes.wake(["hangs"]);
+    void queue.lanes.wake(["hangs"]);
     await settled();
     const startedAt = performance.now();
     await queue.lanes.stop(30);
@@ -81,7 +81,7 @@ describe("a stop", () => {
     queue.onLook = () => {
       stopping = queue.lanes.stop(60_000);
     };
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     await stopping;
     expect(queue.begun).toEqual([]);

@@ -8,7 +8,7 @@ const names = (count: number, prefix: string) =>
 /** Has the receivers answer slowly, so that their next attempts begin among the slow ones. */
 async function slowDown(queue: MemoryQueue, subscriptions: string[]): Promise<void> {
   for (const name of subscriptions) queue.add(name);
-  queue.lanes.wake(subscriptions);
+  void queue.lanes.wake(subscriptions);
   await settled();
   for (const name of subscriptions) {
     await until(`${name} has its turn`, () => queue.count(name) > 0);
@@ -31,11 +31,11 @@ test("a lane that waits for its pool and for its host gets its turn, however bus
   await slowDown(queue, [...hanging, "x"]);
   for (const name of busy) queue.add(name, 100);
   for (const name of hanging) queue.add(name, 50);
-  queue.lanes.wake([...busy, ...hanging]);
+  void queue.lanes.wake([...busy, ...hanging]);
   await settled();
   queue.begun.length = 0;
   queue.add("x");
-  queue.lanes.wake(["x"]);
+  void queue.lanes.wake(["x"]);
   const end = (kind: string, durationMs: number) =>
     [...queue.inFlight.values()]
       .find(({ subscription }) => subscription.startsWith(kind))
@@ -56,7 +56,7 @@ test("a lane whose receiver has become quick does not wait behind those that han
   await slowDown(queue, [...hanging, "answers"]);
   for (const names of [["answers"], hanging, ["answers"]]) {
     for (const name of names) queue.add(name);
-    queue.lanes.wake(names);
+    void queue.lanes.wake(names);
     await settled();
   }
   queue.end("answers", { durationMs: 10 });
@@ -71,10 +71,10 @@ test("an attempt for which the slow pool had no room gives its place back as soo
   const fresh = names(60, "new");
   await slowDown(queue, slow);
   for (const name of slow) queue.add(name);
-  queue.lanes.wake(slow);
+  void queue.lanes.wake(slow);
   await settled();
   for (const name of fresh) queue.add(name);
-  queue.lanes.wake(fresh);
+  void queue.lanes.wake(fresh);
   await settled();
   const before = inFlight(queue, fresh);
   await Bun.sleep(150);
@@ -87,7 +87,7 @@ test("prefetched jobs do not overtake those that enabling puts before them", asy
   const queue = new MemoryQueue();
   const order: number[] = [];
   const all = queue.add("s", 8);
-  queue.lanes.wake(["s"]);
+  void queue.lanes.wake(["s"]);
   for (let failed = 0; failed < 2; failed++) {
     await settled();
     queue.end("s", { hasFailed: true });
@@ -96,7 +96,7 @@ test("prefetched jobs do not overtake those that enabling puts before them", asy
   // Those that failed, as enabling puts them.
   const again = queue.add("s", 2, -1);
   queue.failures.delete("s");
-  queue.lanes.wake(["s"]);
+  void queue.lanes.wake(["s"]);
   await settled();
   while (queue.inFlight.size > 0) {
     order.push(...queue.inFlight.keys());
@@ -114,10 +114,10 @@ test("another team's attempts leave a healthy receiver its share", async () => {
   await queue.prove("quick");
   await queue.prove(...others);
   for (const name of others) queue.add(name);
-  queue.lanes.wake(others);
+  void queue.lanes.wake(others);
   await settled();
   queue.add("quick", 50);
-  queue.lanes.wake(["quick"]);
+  void queue.lanes.wake(["quick"]);
   await settled();
   expect(queue.count("quick")).toBe(20);
   await queue.lanes.stop(0);
@@ -128,11 +128,11 @@ test("receivers that began to hang keep no places from another one of their team
   const hanging = names(300, "hangs");
   await queue.prove(...hanging, "quick");
   for (const name of hanging) queue.add(name);
-  queue.lanes.wake(hanging);
+  void queue.lanes.wake(hanging);
   await until("all hang", () => inFlight(queue, hanging) === hanging.length);
   await Bun.sleep(150);
   queue.add("quick", 50);
-  queue.lanes.wake(["quick"]);
+  void queue.lanes.wake(["quick"]);
   await settled();
   expect(queue.count("quick")).toBe(20);
   await queue.lanes.stop(0);

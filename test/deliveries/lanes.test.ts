@@ -10,7 +10,7 @@ describe("turns", () => {
     const queue = new MemoryQueue();
     await queue.prove("a", "b", "c");
     for (const name of ["a", "b", "c"]) queue.add(name, 3);
-    queue.lanes.wake(["a", "b", "c"]);
+    void queue.lanes.wake(["a", "b", "c"]);
     await settled();
     expect(queue.begun).toEqual(["a", "b", "c", "a", "b", "c", "a", "b", "c"]);
   });
@@ -22,7 +22,7 @@ describe("turns", () => {
     const [late] = queue.add("a", 1, now - 10);
     const [first] = queue.add("a", 1, now - 1_000);
     const [middle] = queue.add("a", 1, now - 500);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     expect([...queue.inFlight.keys()]).toEqual([first, middle, late] as number[]);
   });
@@ -30,7 +30,7 @@ describe("turns", () => {
   test("continue each time an attempt ends, until no job is left", async () => {
     const queue = new MemoryQueue();
     queue.add("a", 70);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     for (let ended = 0; ended < 70; ended++) {
       queue.end("a");
@@ -48,7 +48,7 @@ describe("starting many attempts", () => {
       const queue = new MemoryQueue();
       queue.onLook = () => Bun.sleepSync(1);
       for (const name of all) queue.add(name);
-      queue.lanes.wake(all);
+      void queue.lanes.wake(all);
       await until("all have begun", () => queue.inFlight.size === 40);
       return queue;
     };
@@ -66,14 +66,14 @@ describe("starting many attempts", () => {
     await settled();
     queue.rests = [];
     for (const name of all) queue.add(name);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     expect([queue.rests, queue.inFlight.size]).toEqual([[], 40]);
 
     for (const name of all) queue.end(name, { durationMs: 5_000 });
     await settled();
     for (const name of all) queue.add(name);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await until("all have begun", () => queue.inFlight.size === 40);
     expect(Math.min(...queue.rests)).toBeWithin(3, 51);
     await queue.lanes.stop(0);
@@ -85,7 +85,7 @@ describe("a subscription's share", () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     queue.add("a", 50);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     expect(queue.count("a")).toBe(20);
   });
@@ -95,11 +95,11 @@ describe("a subscription's share", () => {
     const all = names(40);
     await queue.prove(...all);
     for (const name of all) queue.add(name, 50);
-    queue.lanes.wake(["s0"]);
+    void queue.lanes.wake(["s0"]);
     await settled();
     expect(queue.count("s0")).toBe(20);
 
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     for (const name of all.slice(1)) expect(queue.count(name)).toBeWithin(2, 4);
     for (let ended = 0; ended < 30; ended++) {
@@ -114,7 +114,7 @@ describe("a subscription's share", () => {
     const all = names(230);
     await queue.prove(...all);
     for (const name of all) queue.add(name, 2);
-    queue.lanes.wake(all);
+    void queue.lanes.wake(all);
     await settled();
     expect(all.map((name) => queue.count(name))).toEqual(all.map(() => 1));
   });
@@ -125,7 +125,7 @@ describe("a subscription's share", () => {
     await queue.prove("a");
     for (const name of asleep) queue.add(name, 1, Date.now() + 3_600_000);
     queue.add("a", 50);
-    queue.lanes.wake([...asleep, "a"]);
+    void queue.lanes.wake([...asleep, "a"]);
     await settled();
     expect(queue.count("a")).toBe(20);
     await queue.lanes.stop(0);
@@ -137,7 +137,7 @@ describe("a job that is due later", () => {
     const queue = new MemoryQueue();
     const dueAt = Date.now() + 60;
     queue.add("a", 1, dueAt);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     expect([queue.begun, queue.asked.get("a")]).toEqual([[], 1]);
     await until("it is sent", () => queue.count("a") === 1);
@@ -148,10 +148,10 @@ describe("a job that is due later", () => {
   test("does not delay one that is due now, and is not forgotten because of it", async () => {
     const queue = new MemoryQueue();
     queue.add("a", 1, Date.now() + 40);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     queue.add("a");
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     expect(queue.begun).toHaveLength(1);
     queue.end("a");
@@ -162,7 +162,7 @@ describe("a job that is due later", () => {
     const queue = new MemoryQueue();
     queue.add("far", 1, Date.now() + 100 * 24 * 3_600_000);
     queue.add("near", 1, Date.now() + 20);
-    queue.lanes.wake(["far", "near"]);
+    void queue.lanes.wake(["far", "near"]);
     await until("the near one is sent", () => queue.count("near") === 1);
     expect([queue.count("far"), queue.asked.get("far")]).toEqual([0, 1]);
     await queue.lanes.stop(0);
@@ -175,9 +175,9 @@ describe("a wake", () => {
     queue.onLook = () => {
       queue.onLook = () => {};
       queue.add("a");
-      queue.lanes.wake(["a"]);
+      void queue.lanes.wake(["a"]);
     };
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     expect(queue.count("a")).toBe(1);
   });
@@ -187,7 +187,7 @@ describe("a wake", () => {
     await queue.prove("a");
     queue.add("a", 3);
     for (let wakes = 0; wakes < 5; wakes++) {
-      queue.lanes.wake(["a", "a"]);
+      void queue.lanes.wake(["a", "a"]);
       await settled();
     }
     expect(queue.begun).toHaveLength(3);
@@ -196,12 +196,12 @@ describe("a wake", () => {
   test("for a subscription without jobs costs one query and leaves nothing behind", async () => {
     const queue = new MemoryQueue();
     const idle = names(1_000, "idle");
-    queue.lanes.wake(idle);
+    void queue.lanes.wake(idle);
     await settled();
     expect([...queue.asked.values()]).toEqual(idle.map(() => 1));
     await queue.prove("a");
     queue.add("a", 50);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     expect(queue.count("a")).toBe(20);
   });
@@ -212,11 +212,11 @@ describe("jobs that are deleted after they were prefetched", () => {
     const queue = new MemoryQueue();
     await queue.prove("a");
     const [first, ...others] = queue.add("a", 30);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     for (const event of others) if (!queue.inFlight.has(event)) queue.drop(event);
     const [fresh] = queue.add("a");
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     queue.inFlight.get(first as number)?.end();
     await settled();

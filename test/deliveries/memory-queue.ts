@@ -70,7 +70,7 @@ export class MemoryQueue implements Queue {
   async prove(...subscriptions: string[]): Promise<void> {
     for (let doublings = 0; doublings < 5; doublings++) {
       for (const subscription of subscriptions) this.add(subscription);
-      this.lanes.wake(subscriptions);
+      void this.lanes.wake(subscriptions);
       await settled();
       for (const subscription of subscriptions) {
         while (this.count(subscription) === 0) await settled();

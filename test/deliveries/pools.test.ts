@@ -11,7 +11,7 @@ describe("an endpoint that hangs", () => {
     await queue.prove("hangs", "answers");
     queue.add("hangs", 1_000);
     queue.add("answers", 100);
-    queue.lanes.wake(["hangs", "answers"]);
+    void queue.lanes.wake(["hangs", "answers"]);
     await settled();
     for (let ended = 0; ended < 100; ended++) {
       queue.end("answers");
@@ -26,12 +26,12 @@ describe("an endpoint that hangs", () => {
     const hanging = names(10, "hangs");
     await queue.prove(...hanging, "answers");
     for (const name of hanging) queue.add(name, 100);
-    queue.lanes.wake(hanging);
+    void queue.lanes.wake(hanging);
     await settled();
     expect(queue.inFlight.size).toBe(120);
 
     queue.add("answers", 5);
-    queue.lanes.wake(["answers"]);
+    void queue.lanes.wake(["answers"]);
     for (let ended = 0; ended < 5; ended++) {
       await settled();
       queue.end("answers");
@@ -45,7 +45,7 @@ describe("an endpoint that hangs", () => {
     const hanging = names(290, "hangs");
     await queue.prove(...hanging);
     for (const name of hanging) queue.add(name, 1);
-    queue.lanes.wake(hanging);
+    void queue.lanes.wake(hanging);
     await settled();
     expect(queue.inFlight.size).toBe(240);
     for (let ended = 0; ended < 50; ended++) queue.end(`hangs${ended}`);
@@ -59,7 +59,7 @@ describe("an endpoint that hangs", () => {
     await queue.prove(...hanging, "answers");
     for (const name of hanging) queue.add(name, 1);
     queue.add("answers", 1);
-    queue.lanes.wake([...hanging, "answers"]);
+    void queue.lanes.wake([...hanging, "answers"]);
     await settled();
     expect([queue.inFlight.size, queue.count("answers")]).toEqual([240, 0]);
     await until("it has its turn", () => queue.count("answers") === 1);
@@ -72,7 +72,7 @@ describe("an endpoint that hangs", () => {
     const slow = names(300, "slow");
     for (const name of slow) queue.add(name, 3);
     await queue.prove("answers");
-    queue.lanes.wake(slow);
+    void queue.lanes.wake(slow);
     await settled();
     for (const name of slow) {
       while (queue.count(name) === 0) await settled();
@@ -81,7 +81,7 @@ describe("an endpoint that hangs", () => {
     await settled();
     expect(slow.filter((name) => queue.count(name) > 0)).toHaveLength(300);
     queue.add("answers", 20);
-    queue.lanes.wake(["answers"]);
+    void queue.lanes.wake(["answers"]);
     await settled();
     expect(queue.count("answers")).toBe(20);
   });
@@ -91,14 +91,14 @@ describe("an endpoint that hangs", () => {
     const hanging = names(300, "hangs");
     for (const name of hanging) queue.add(name, 2);
     await queue.prove("answers");
-    queue.lanes.wake(hanging);
+    void queue.lanes.wake(hanging);
     for (const name of hanging) {
       while (queue.count(name) === 0) await settled();
       queue.end(name, { hasFailed: true, hasTimedOut: true, durationMs: 100 });
     }
     await settled();
     queue.add("answers", 20);
-    queue.lanes.wake(["answers"]);
+    void queue.lanes.wake(["answers"]);
     await settled();
     expect([queue.inFlight.size, queue.count("answers")]).toEqual([320, 20]);
   });
@@ -108,7 +108,7 @@ describe("an endpoint that hangs", () => {
     const hanging = names(300, "hangs");
     for (const name of hanging) queue.add(name, 2);
     queue.add("slow", 50);
-    queue.lanes.wake([...hanging, "slow"]);
+    void queue.lanes.wake([...hanging, "slow"]);
     for (const name of hanging) {
       while (queue.count(name) === 0) await settled();
       queue.end(name, { hasFailed: true, hasTimedOut: true, durationMs: 5_000 });
@@ -125,13 +125,13 @@ describe("an endpoint that hangs", () => {
     const queue = new MemoryQueue();
     await queue.prove("a", "b");
     queue.add("a", 1);
-    queue.lanes.wake(["a"]);
+    void queue.lanes.wake(["a"]);
     await settled();
     // In one and the same moment the attempt ends as a slow one, and more is queued for it behind others.
     queue.end("a", { durationMs: 5_000 });
     queue.add("b", 30);
     queue.add("a", 1);
-    queue.lanes.wake([...names(50, "idle"), "b", "a"]);
+    void queue.lanes.wake([...names(50, "idle"), "b", "a"]);
     await until("it has its turn", () => queue.begun.filter((name) => name === "a").length === 2);
     await queue.lanes.stop(0);
   });
@@ -140,7 +140,7 @@ describe("an endpoint that hangs", () => {
     const queue = new MemoryQueue(16);
     const hanging = names(100, "hangs");
     for (const name of hanging) queue.add(name, 2);
-    queue.lanes.wake(hanging);
+    void queue.lanes.wake(hanging);
     await settled();
     for (const name of hanging) {
       while (queue.count(name) === 0) await settled();

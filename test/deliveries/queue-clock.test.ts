@@ -17,7 +17,7 @@ const offTrue = (clock: QueueClock) => clock.now() - startedAt - performance.now
 test("jobs stay due when the system clock is set back, and waits do not get longer", async () => {
   using folder = temporaryFolder();
   await using workspace = await openWorkspace(folder.path);
-  const clock = new QueueClock(workspace.database.read);
+  const clock = await QueueClock.start(workspace.database);
   expect(offTrue(clock)).toBeWithin(-50, 50);
   setSystemTime(new Date(Date.now() - hourMs));
   expect(offTrue(clock)).toBeWithin(-50, 50);
@@ -26,7 +26,7 @@ test("jobs stay due when the system clock is set back, and waits do not get long
 test("jobs become due earlier, never later, when the system clock is set forward", async () => {
   using folder = temporaryFolder();
   await using workspace = await openWorkspace(folder.path);
-  const clock = new QueueClock(workspace.database.read);
+  const clock = await QueueClock.start(workspace.database);
   setSystemTime(new Date(Date.now() + hourMs));
   expect(offTrue(clock)).toBeWithin(hourMs - 50, hourMs + 50);
   setSystemTime();
@@ -52,17 +52,17 @@ test("a retry waits no longer when the system clock is set back between two star
     createdAt: Date.now() + hourMs,
   } as const;
   await database.write((tx) => insertAttempt(tx, attempt));
-  expect(offTrue(new QueueClock(database.read))).toBeWithin(hourMs - 50, hourMs + 50);
+  expect(offTrue(await QueueClock.start(database))).toBeWithin(hourMs - 50, hourMs + 50);
 });
 
 test("the next start also makes up for a clock that went forward and back", async () => {
   using folder = temporaryFolder();
   await using workspace = await openWorkspace(folder.path);
   const { database } = workspace;
-  const clock = new QueueClock(database.read);
+  const clock = await QueueClock.start(database);
   setSystemTime(new Date(Date.now() + hourMs));
   clock.now();
   setSystemTime();
   await database.write((tx) => clock.keep(tx, clock.now() - Date.now()));
-  expect(offTrue(new QueueClock(database.read))).toBeWithin(hourMs - 50, hourMs + 50);
+  expect(offTrue(await QueueClock.start(database))).toBeWithin(hourMs - 50, hourMs + 50);
 });

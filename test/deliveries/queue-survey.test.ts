@@ -31,24 +31,28 @@ test("a survey of the queue finds the oldest job at once, and counts every job o
   const now = Date.now();
   await database.write(({ $client, commit }) => {
     commit.hasChanged = true;
-    $client.run(
-      `INSERT INTO events (id, type, data, created_at)
+    $client
+      .prepare(`INSERT INTO events (id, type, data, created_at)
        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
-       SELECT 'event ' || n, 'message.created', '{}', 0 FROM numbers`,
-    );
+       SELECT 'event ' || n, 'message.created', '{}', 0 FROM numbers`)
+      .run();
     const queue = (id: string, count: number, dueAt: string) =>
-      $client.run(`INSERT INTO jobs SELECT ?, ${dueAt}, seq, 0 FROM events WHERE seq <= ?`, [id, count]);
+      $client
+        .prepare(`INSERT INTO jobs SELECT ?, ${dueAt}, seq, 0 FROM events WHERE seq <= ?`)
+        .run(id, count);
     // Ten thousand are due in one millisecond, which is more than a page, and further ones after them.
     queue(many, 100_000, `CASE WHEN seq <= 10000 THEN ${now - 60_000} ELSE ${now} + seq END`);
     queue(few, 3, String(now + 3_600_000));
     queue(disabled, 7, String(now - 999_000));
     queue(deleted, 5, String(now - 999_000));
-    $client.run("UPDATE subscriptions SET status = 'disabled', disabled_at = 1 WHERE id = ?", [disabled]);
-    $client.run("UPDATE subscriptions SET deleted_at = 1 WHERE id = ?", [deleted]);
-    $client.run("UPDATE subscriptions SET consecutive_failures = 2 WHERE id = ?", [failing]);
+    $client
+      .prepare("UPDATE subscriptions SET status = 'disabled', disabled_at = 1 WHERE id = ?")
+      .run(disabled);
+    $client.prepare("UPDATE subscriptions SET deleted_at = 1 WHERE id = ?").run(deleted);
+    $client.prepare("UPDATE subscriptions SET consecutive_failures = 2 WHERE id = ?").run(failing);
   });
 
-  const survey = new QueueSurvey(database.read, () => false);
+  const survey = new QueueSurvey(database, () => false);
   const first = await survey.figures();
   expect(first).toMatchObject({
     subscriptions: { active: 200, failing: 1, disabled: 1 },
@@ -59,7 +63,7 @@ test("a survey of the queue finds the oldest job at once, and counts every job o
   expect(first.oldestDueMs).toBeLessThan(999_000);
   const counts = await until("everything is counted", async () => (await survey.figures()).counts);
   expect(counts).toEqual({ jobs: { active: 100_003, disabled: 7 }, fanOuts: 0 });
-  const held = new QueueSurvey(database.read, (id) => id === many);
+  const held = new QueueSurvey(database, (id) => id === many);
   expect((await held.figures()).oldestDueMs).toBe(0);
   held.stop();
 });

@@ -50,7 +50,7 @@ async function replayed(
 }
 
 async function isReplay(attemptId: string): Promise<boolean> {
-  return (await showAttempt(stage.database.read, stage.team.id, attemptId)).replay;
+  return (await stage.database.ask((db) => showAttempt(db, stage.team.id, attemptId))).replay;
 }
 
 describe("a replay", () => {
@@ -97,10 +97,12 @@ describe("a replay", () => {
     });
     expect(newest?.id).not.toBe(original?.id ?? "");
     expect([await isReplay(newest?.id ?? ""), await isReplay(first?.id ?? "")]).toEqual([true, false]);
-    const listed = await listAttempts(stage.database.read, stage.team.id, {
-      subscriptionId: listener.subscription.id,
-      limit: 10,
-    });
+    const listed = await stage.database.ask((db) =>
+      listAttempts(db, stage.team.id, {
+        subscriptionId: listener.subscription.id,
+        limit: 10,
+      }),
+    );
     expect(listed.map((attempt) => attempt.replay)).toEqual([true, false]);
   });
 
@@ -205,7 +207,7 @@ describe("a replay", () => {
 describe("a replay is refused, sends nothing and logs nothing,", () => {
   async function refused(listener: Listener, attemptId: string, words: RegExp, teamId = stage.team.id) {
     const traces = async () => [
-      await listAttempts(stage.database.read, stage.team.id, { limit: 1000 }),
+      await stage.database.ask((db) => listAttempts(db, stage.team.id, { limit: 1000 })),
       await stage.audit("delivery.replayed"),
     ];
     const before = await traces();
@@ -237,7 +239,7 @@ describe("a replay is refused, sends nothing and logs nothing,", () => {
 
   test("when the attempt has no stored payload", async () => {
     await using listener = await delivered();
-    const seqs = await selectEventSeqs(stage.database.read, { after: 0, limit: 1_000 });
+    const seqs = await stage.database.ask((db) => selectEventSeqs(db, { after: 0, limit: 1_000 }));
     await stage.database.write((tx) => deleteEvents(tx, seqs));
     await refused(listener, listener.attemptId, /no longer stored/);
   });

@@ -18,7 +18,7 @@ const names = (count: number, prefix: string) =>
 /** Has each of the subscriptions hang with one request, as far as there are places. */
 function hang(queue: MemoryQueue, subscriptions: string[]): void {
   for (const subscription of subscriptions) queue.add(subscription);
-  queue.lanes.wake(subscriptions);
+  void queue.lanes.wake(subscriptions);
 }
 
 describe("turns", () => {
@@ -27,7 +27,7 @@ describe("turns", () => {
     const queue = queueOf({ large: many, small: ["x"] });
     await queue.prove(...many, "x");
     for (const name of [...many, "x"]) queue.add(name, 2);
-    queue.lanes.wake([...many, "x"]);
+    void queue.lanes.wake([...many, "x"]);
     await settled();
     expect(queue.begun).toEqual(["a", "x", "b", "x", "c", "a", "b", "c"]);
   });
@@ -39,7 +39,7 @@ describe("turns", () => {
     hang(queue, many);
     await settled();
     hang(queue, ["x", "y"]);
-    queue.lanes.wake(many);
+    void queue.lanes.wake(many);
     await settled();
     expect([queue.count("x"), queue.count("y")]).toEqual([1, 1]);
     queue.add("x", 3);
@@ -114,7 +114,7 @@ describe("a team with any number of endpoints that hang", () => {
     hang(queue, hanging.slice(0, 60));
     await settled();
     queue.add("x", 50);
-    queue.lanes.wake(["x"]);
+    void queue.lanes.wake(["x"]);
     await settled();
     expect(queue.count("x")).toBe(20);
     await queue.lanes.stop(0);

@@ -6,7 +6,7 @@ import { backoffBaseMs, MemoryQueue, settled } from "./memory-queue.ts";
 /** Begins what may begin of a subscription that has much to do, and returns how many are in flight then. */
 async function begun(queue: MemoryQueue, subscription: string): Promise<number> {
   queue.add(subscription, 50);
-  queue.lanes.wake([subscription]);
+  void queue.lanes.wake([subscription]);
   await settled();
   return queue.count(subscription);
 }
@@ -98,7 +98,7 @@ describe("the pace of a subscription whose deliveries fail", () => {
     const queue = new MemoryQueue();
     for (let failures = 0; failures < 2; failures++) {
       queue.add("a");
-      queue.lanes.wake(["a"]);
+      void queue.lanes.wake(["a"]);
       await settled();
       queue.end("a", { hasFailed: true });
       await settled();

@@ -6,6 +6,7 @@ import type { Database } from "../../src/database/database.ts";
 import { listAttempts } from "../../src/deliveries/attempt-log.ts";
 import { DeliveryHold } from "../../src/deliveries/hold.ts";
 import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
+import { QueueClock } from "../../src/deliveries/queue-clock.ts";
 import { Worker } from "../../src/deliveries/worker.ts";
 import { createLog } from "../../src/log/log.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
@@ -36,6 +37,7 @@ async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
     vault: hasKey ? vault : new Vault(undefined),
     outgoing: { guard, timeoutMs: 5_000 },
     rules,
+    clock: await QueueClock.start(database),
     places: placesFor(requestsMax),
     hold: await DeliveryHold.begin({ database, dataDir: folder.path, log }, ""),
     log,
@@ -55,8 +57,8 @@ async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
   };
 }
 
-function queued(database: Database): number {
-  return database.read.all(sql`SELECT event_seq FROM jobs`).length;
+async function queued(database: Database): Promise<number> {
+  return (await database.ask((db) => db.all(sql`SELECT event_seq FROM jobs`))).length;
 }
 
 test("an attempt that cannot be recorded yet is not repeated: its outcome waits", async () => {
@@ -68,12 +70,12 @@ test("an attempt that cannot be recorded yet is not repeated: its outcome waits"
   other.run("CREATE TRIGGER no_room BEFORE INSERT ON attempts BEGIN SELECT raise(ABORT, 'no room'); END");
   await stage.post("hello");
   await until("the outcome cannot be written", () => stage.count("delivery.held_up") > 0);
-  expect(queued(database)).toBe(1);
+  expect(await queued(database)).toBe(1);
 
   other.run("DROP TRIGGER no_room");
-  await until("it is written", () => queued(database) === 0);
+  await until("it is written", async () => (await queued(database)) === 0);
   expect(receiver.requests).toHaveLength(1);
-  expect(await listAttempts(database.read, stage.team.id, { limit: 10 })).toMatchObject([
+  expect(await database.ask((db) => listAttempts(db, stage.team.id, { limit: 10 }))).toMatchObject([
     { succeeded: true },
   ]);
 });
@@ -100,9 +102,9 @@ test("a subscription whose secret cannot be read is logged once, however many jo
   expect(stage.count("webhook.secret_unreadable")).toBe(1);
   await stage.worker.wakeAll();
   await until("it is said again", () => stage.count("webhook.secret_unreadable") === 2);
-  const [subscription] = await listSubscriptions(stage.database.read, stage.team.id);
+  const [subscription] = await stage.database.ask((db) => listSubscriptions(db, stage.team.id));
   expect(subscription).toMatchObject({ status: "active", consecutive_failures: 0 });
-  expect([queued(stage.database), receiver.requests.length]).toEqual([31, 0]);
+  expect([await queued(stage.database), receiver.requests.length]).toEqual([31, 0]);
 });
 
 test("a job whose event is gone is skipped and delays nothing", async () => {
@@ -113,6 +115,6 @@ test("a job whose event is gone is skipped and delays nothing", async () => {
   await post("hello");
   const request = await receiver.nth(1);
   expect(JSON.parse(request.text)).toMatchObject({ data: { body: "hello" } });
-  await until("only the lost one is left", () => queued(database) === 1);
+  await until("only the lost one is left", async () => (await queued(database)) === 1);
   expect(receiver.requests).toHaveLength(1);
 });

@@ -119,7 +119,7 @@ test("what a server writes while doctor reads a stopped workspace is no damage",
   change(folder.path, "CREATE TABLE notes (text text); CREATE INDEX notes_by_text ON notes (text)");
   using look = lookAt(path);
   // SQLite keeps the pages that it has read.
-  look.connection.$client.query("SELECT count(text) FROM notes INDEXED BY notes_by_text").get();
+  look.file.query("SELECT count(text) FROM notes INDEXED BY notes_by_text").get();
   const notes = Array.from({ length: 1_000 }, (_, number) => `('note ${number}')`);
   change(folder.path, `INSERT INTO notes VALUES ${notes.join()}`);
   const patient = { dataDir: folder.path, environment: {}, config: undefined };
@@ -130,7 +130,7 @@ test("what a server writes while doctor reads a stopped workspace is no damage",
   inUse.run("PRAGMA wal_checkpoint(TRUNCATE)");
   using lookInUse = lookAt(path);
   inUse.run("INSERT INTO notes VALUES ('the latest')");
-  expect(lookInUse.connection.$client.query("SELECT count(*) FROM notes").values()).toEqual([[1_001]]);
+  expect(lookInUse.file.query("SELECT count(*) FROM notes").values()).toEqual([[1_001]]);
 });
 
 test("doctor asks a running server, here and at its public address", async () => {

@@ -119,7 +119,7 @@ describe("readiness", () => {
     const readiness = new Readiness({
       database: { failure: () => database.failure(), probeWrite },
       dataDir: folder.path,
-      survey: new QueueSurvey(database.read, () => false),
+      survey: new QueueSurvey(database, () => false),
       deliveries: undefined,
     });
     const reports = await Promise.all(Array.from({ length: 500 }, () => readiness.report()));
@@ -143,14 +143,14 @@ describe("readiness", () => {
     const input = { name: "test", url: "http://127.0.0.1:9/", events: ["message.created"] };
     const { data: subscription } = await createSubscription(parts, owner.teamId, input, actor);
     await database.write((tx) => postMessage(tx, subject, general.id, { body: "hello" }));
-    await database.write((tx) => tx.$client.run("UPDATE jobs SET due_at = due_at - 3600000"));
+    await database.write((tx) => tx.$client.prepare("UPDATE jobs SET due_at = due_at - 3600000").run());
     const check = async (sinceAttemptMs: number, heldBack?: string) => {
       const deliveries: ReadinessParts["deliveries"] = {
         worker: { stalledMs: () => 0, sinceAttemptMs: () => sinceAttemptMs },
         fanOutLoop: { stalledMs: () => 0 },
         backoffBaseMs: 10_000,
       };
-      const survey = new QueueSurvey(database.read, (id) => id === heldBack);
+      const survey = new QueueSurvey(database, (id) => id === heldBack);
       const readiness = new Readiness({ database, dataDir: folder.path, survey, deliveries });
       return (await readiness.report()).checks.oldest_due_job;
     };
@@ -172,7 +172,7 @@ describe("readiness", () => {
     const report = await new Readiness({
       database,
       dataDir: folder.path,
-      survey: new QueueSurvey(database.read, () => false),
+      survey: new QueueSurvey(database, () => false),
       deliveries: {
         worker: { stalledMs: () => 45_000, sinceAttemptMs: () => 0 },
         fanOutLoop: { stalledMs: () => 0 },

@@ -49,7 +49,7 @@ describe("the message that an incoming webhook posts", () => {
 
   test("keeps a record of the webhook that the API does not show", async () => {
     const message = await posted({ text: "who was it?" });
-    const row = selectMessage(stage.database.read, channel.id, message?.id ?? "");
+    const row = await stage.database.ask((db) => selectMessage(db, channel.id, message?.id ?? ""));
     expect(row?.message.incomingWebhookId).toBe(hook.id);
     expect(JSON.stringify(message)).not.toContain(hook.id);
   });

@@ -156,7 +156,9 @@ test("a new secret replaces the old one immediately, and makes an unsigned webho
       rotateIncomingSecret(tx, vault, stage.team.id, rotated.id, actor),
     );
     expect([shown]).toEqual(
-      (await listIncomingWebhooks(stage.database.read, stage.team.id)).filter(({ id }) => id === rotated.id),
+      (await stage.database.ask((db) => listIncomingWebhooks(db, stage.team.id))).filter(
+        ({ id }) => id === rotated.id,
+      ),
     );
     expect(shown.signed).toBe(true);
     const withSecret = async (key: string | null) =>

@@ -61,7 +61,7 @@ describe("a signing secret that was removed from the database", () => {
       expect(answer.json.message).toMatch(/missing from the database.*rotate-secret/);
       expect(answer.json.message).toContain(hook.id);
       expect(await stage.messages(channel)).toEqual(before);
-      const listed = await listIncomingWebhooks(stage.database.read, stage.team.id);
+      const listed = await stage.database.ask((db) => listIncomingWebhooks(db, stage.team.id));
       expect(listed.find(({ id }) => id === hook.id)?.signed).toBe(true);
 
       expect(await statuses(stage, hook, await rotate(stage, hook))).toEqual([401, 202]);

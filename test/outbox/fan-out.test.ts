@@ -178,14 +178,17 @@ describe("while an event is still being queued", () => {
     await until("all is queued", () => count(stage, "fan_outs") === 0);
     await stage.stop();
     await postWithoutServer(stage, "still to be queued");
-    const oldest = (await pendingOf(stage.database.read, stage.team.id, first.id)).since;
+    const oldest = (await stage.database.ask((db) => pendingOf(db, stage.team.id, first.id))).since;
 
     type Enabled = { pending: { count: number; since: string | null } };
     const enable = async ({ id }: Numbered, ...options: string[]) =>
       await runJson<Enabled>(stage.dataDir, ["webhooks", "enable", id, ...options]);
     expect((await enable(first)).pending).toEqual({ count: 2, since: oldest });
     expect((await enable(second, "--discard-pending", "--yes")).pending.count).toBe(2);
-    expect(await pendingOf(stage.database.read, stage.team.id, second.id)).toEqual({ count: 0, since: null });
+    expect(await stage.database.ask((db) => pendingOf(db, stage.team.id, second.id))).toEqual({
+      count: 0,
+      since: null,
+    });
     const dropped = await stage.audit("webhook.pending_discarded");
     const entry = { target: `webhook:${second.id}`, details: { name: "one of many", discarded: 1 } };
     // The queued event, and the one still to be fanned out.

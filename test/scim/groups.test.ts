@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => await stage[Symbol.asyncDispose]());
 
 async function channelOf({ id }: Group): Promise<ChannelRow> {
-  const channel = selectChannel(stage.workspace.database.read, stage.teamId, id);
+  const channel = await stage.workspace.database.ask((db) => selectChannel(db, stage.teamId, id));
   if (!channel) throw new Error(`there is no channel ${id}`);
   return channel;
 }
@@ -151,7 +151,9 @@ describe("a person whom the directory adds to a group or removes from it", () =>
     await remove(group, ann);
     await stage.scim.patch(`/Groups/${group.id}`, { op: "replace", value: { displayName: "Audited later" } });
     await stage.scim.del(`/Groups/${group.id}`);
-    const entries = await listAuditEntries(stage.workspace.database.read, stage.teamId, { limit: 1_000 });
+    const entries = await stage.workspace.database.ask((db) =>
+      listAuditEntries(db, stage.teamId, { limit: 1_000 }),
+    );
     const own = entries.filter(({ target }) => target === `channel:${group.id}`);
     expect(own.map((entry) => `${entry.actor} ${entry.action}`)).toEqual([
       "scim channel.archived",

@@ -100,7 +100,7 @@ describe("Okta's custom app", () => {
     expect(status).toBe(200);
     expect(json).toMatchObject({ id: user.id, displayName: "Another User", name: { givenName: "Another" } });
     expect((await stage.scim.get<User>(`/Users/${user.id}`)).json).toEqual(json);
-    const row = await selectUser(stage.workspace.database.read, stage.teamId, user.id);
+    const row = await stage.workspace.database.ask((db) => selectUser(db, stage.teamId, user.id));
     expect(row?.name).toBe("Another User");
   });
 
@@ -128,7 +128,7 @@ describe("Okta's custom app", () => {
   });
 
   test("deactivates a person, whose tokens stop working immediately", async () => {
-    const row = await selectUser(stage.workspace.database.read, stage.teamId, user.id);
+    const row = await stage.workspace.database.ask((db) => selectUser(db, stage.teamId, user.id));
     if (!row) throw new Error("the person is gone");
     token = (await stage.workspace.token(row)).token;
     const client = apiClient(stage.server.url, token);

@@ -28,7 +28,9 @@ describe("roles", () => {
       roles: ["Member"],
     });
     expect(member.json.roles).toEqual([{ value: "member", primary: true }]);
-    const entries = await listAuditEntries(stage.workspace.database.read, stage.teamId, { limit: 2 });
+    const entries = await stage.workspace.database.ask((db) =>
+      listAuditEntries(db, stage.teamId, { limit: 2 }),
+    );
     expect(entries.map(({ actor: who, action, details }) => ({ who, action, to: details.to }))).toEqual([
       { who: "scim", action: "user.role_set", to: "member" },
       { who: "scim", action: "user.role_set", to: "admin" },

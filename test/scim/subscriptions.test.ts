@@ -25,7 +25,7 @@ async function subscriber(userName: string) {
 
 async function disabledBy(actor: string): Promise<string[]> {
   const filter = { action: "webhook.disabled", limit: 10 };
-  const entries = await listAuditEntries(stage.workspace.database.read, stage.teamId, filter);
+  const entries = await stage.workspace.database.ask((db) => listAuditEntries(db, stage.teamId, filter));
   return entries.filter((entry) => entry.actor === actor).map(({ target }) => target);
 }
 

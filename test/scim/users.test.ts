@@ -22,7 +22,9 @@ async function read({ id }: { id: string }): Promise<User> {
 
 /** What the audit log says was done to the person, the latest first. */
 async function auditOf({ id }: { id: string }): Promise<string[]> {
-  const entries = await listAuditEntries(stage.workspace.database.read, stage.teamId, { limit: 1_000 });
+  const entries = await stage.workspace.database.ask((db) =>
+    listAuditEntries(db, stage.teamId, { limit: 1_000 }),
+  );
   return entries
     .filter(({ target }) => target === `user:${id}`)
     .map((entry) => `${entry.actor} ${entry.action}`);

@@ -163,7 +163,7 @@ describe("rotating the key", () => {
     async () => {
       await using playground = await startPlayground(120);
       const { stage } = playground;
-      const isUnfinished = async () => (await selectKeyRotation(stage.database.read)) !== undefined;
+      const isUnfinished = async () => (await stage.database.ask(selectKeyRotation)) !== undefined;
       let posts = 0;
       for (let kill = 0; kill < 15; kill++) {
         const command = Bun.spawn([parley, "--data-dir", stage.dataDir, ...rotate], {
@@ -172,7 +172,7 @@ describe("rotating the key", () => {
         await Bun.sleep(Math.random() * 200);
         command.kill("SIGKILL");
         await command.exited;
-        expect(await findUnreadableSecrets(stage.database.read, stage.vault)).toBeUndefined();
+        expect(await stage.database.ask((db) => findUnreadableSecrets(db, stage.vault))).toBeUndefined();
         expect(await playground.post()).toBe(202);
         posts++;
       }
@@ -203,7 +203,7 @@ describe("rotating the key", () => {
       writeFileSync(passphrase, "correct horse battery staple", { mode: 0o600 });
       const done = await runJson<Outcome>(stage.dataDir, rotate);
       const key = keyOf(stage);
-      const newCheckValue = (await selectKeyCheck(stage.database.read)) ?? Buffer.alloc(0);
+      const newCheckValue = (await stage.database.ask(selectKeyCheck)) ?? Buffer.alloc(0);
       const begun = { oldCheckValue: randomBytes(32), newCheckValue, startedAt: 0, startedBy: "cli:test" };
       await stage.database.write((tx) => upsertKeyRotation(tx, begun));
       // One key would not open everything in a backup of this moment.

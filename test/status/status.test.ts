@@ -70,9 +70,9 @@ test("status counts what waits, for active and for disabled subscriptions apart,
   await workspace.message(acme.general, acme.owner, "two");
   await workspace.database.write(async (tx) => {
     await disableSubscription(tx, acme.id, disabled, actor);
-    tx.$client.run("UPDATE subscriptions SET consecutive_failures = 3 WHERE id = ?", [failing]);
+    tx.$client.prepare("UPDATE subscriptions SET consecutive_failures = 3 WHERE id = ?").run(failing);
   });
-  const oldest_at = timestamp(selectEventTime(workspace.database.read, 1));
+  const oldest_at = timestamp(await workspace.database.ask((db) => selectEventTime(db, 1)));
   const { queue, subscriptions, waiting_for_disabled } = await status();
   expect(queue).toMatchObject({ jobs: 2, is_more: false, oldest_at, next_due_at: oldest_at });
   expect(waiting_for_disabled).toEqual({ jobs: 2, is_more: false, oldest_at });
@@ -89,11 +89,11 @@ test("status counts what waits, for active and for disabled subscriptions apart,
 
 test("a queue too long to count is said to hold more than what was counted", async () => {
   await workspace.database.write((tx) =>
-    tx.$client.run(
-      `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 10001)
+    tx.$client
+      .prepare(`WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 10001)
        INSERT INTO jobs (subscription_id, due_at, event_seq, attempts)
-       SELECT subscription_id, due_at + n, event_seq, 0 FROM numbers, (SELECT * FROM jobs ORDER BY due_at LIMIT 2)`,
-    ),
+       SELECT subscription_id, due_at + n, event_seq, 0 FROM numbers, (SELECT * FROM jobs ORDER BY due_at LIMIT 2)`)
+      .run(),
   );
   const { queue } = await status();
   expect(queue).toMatchObject({ jobs: 10_000, is_more: true });

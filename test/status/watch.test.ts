@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { sparkline } from "../../cli/terminal/sparkline.ts";
-import { Rates } from "../../src/status/rates.ts";
+import { Rates, selectTotals } from "../../src/status/rates.ts";
 import { keys, onTerminal, run } from "../support/cli.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace, type Workspace } from "../support/workspace.ts";
@@ -48,12 +48,12 @@ test("without a terminal, and for programs, --watch is refused and says what to 
 
 test("rates are those of the time between two samples, and never negative", async () => {
   const rates = new Rates();
-  const { read } = workspace.database;
-  rates.sample(read, 0);
+  const sample = async (at: number) => rates.sample(await workspace.database.ask(selectTotals), at);
+  await sample(0);
   expect(rates.posts).toEqual([]);
   for (let post = 0; post < 5; post++) await workspace.message(acme.general, acme.owner);
-  rates.sample(read, 500);
-  rates.sample(read, 1_500);
+  await sample(500);
+  await sample(1_500);
   expect(rates.posts).toEqual([10, 0]);
   expect(rates.attempts).toEqual([0, 0]);
 });

@@ -35,7 +35,7 @@ test("a user who is deactivated during the DNS look-up of a new subscription doe
     code: "forbidden",
     message: "Ada is deactivated.",
   });
-  expect(await listSubscriptions(database.read, team.id)).toEqual([]);
+  expect(await database.ask((db) => listSubscriptions(db, team.id))).toEqual([]);
 });
 
 describe("a subscription that is being enabled", () => {
@@ -62,7 +62,8 @@ describe("a subscription that is being enabled", () => {
     return {
       enable: (on = database) => enableSubscription(on, team.id, data.id, { discardPending: false }, actor),
       deactivating,
-      status: async () => (await listSubscriptions(database.read, team.id)).map(({ status }) => status),
+      status: async () =>
+        (await database.ask((db) => listSubscriptions(db, team.id))).map(({ status }) => status),
       async [Symbol.asyncDispose]() {
         await workspace[Symbol.asyncDispose]();
         folder[Symbol.dispose]();

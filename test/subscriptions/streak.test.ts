@@ -42,7 +42,7 @@ test.each<[Step[], number]>([
   };
   const settled = await Promise.all(steps.map((step, place) => end(step, place + 1)));
   expect(settled.map(({ logged }) => logged.seq)).toEqual(steps.map((_, place) => place + 1));
-  expect(await selectSubscription(database.read, teamId, id)).toMatchObject({
+  expect(await database.ask((db) => selectSubscription(db, teamId, id))).toMatchObject({
     consecutiveFailures: failures,
     lastSuccessAt: steps.lastIndexOf("success") + 1,
   });

@@ -57,7 +57,7 @@ export async function startScimStage(
     general,
     scim,
     as: async (user) => apiClient(server.url, (await workspace.token(user)).token),
-    workspaceUser: async (id) => await getUser(workspace.database.read, teamId, id),
+    workspaceUser: async (id) => await workspace.database.ask((db) => getUser(db, teamId, id)),
     seed: (...statements) => {
       using file = new SqliteFile(join(server.dataDir, "parley.db"));
       file.run("PRAGMA busy_timeout = 5000");

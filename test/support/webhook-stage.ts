@@ -226,7 +226,7 @@ export class WebhookStage implements AsyncDisposable {
 
   /** The team's audit entries of these actions, newest first. */
   async audit(action: string): Promise<AuditEntry[]> {
-    return await listAuditEntries(this.database.read, this.team.id, { action, limit: 1000 });
+    return await this.database.ask((db) => listAuditEntries(db, this.team.id, { action, limit: 1000 }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

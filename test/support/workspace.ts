@@ -3,7 +3,7 @@ import { createBot } from "../../src/accounts/bots.ts";
 import { createChannel, setArchived } from "../../src/channels/channels.ts";
 import { openDirect } from "../../src/channels/direct.ts";
 import { type ChannelRow, selectChannel } from "../../src/channels/store.ts";
-import type { Database } from "../../src/database/database.ts";
+import type { Connection, Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { appendMessage } from "../../src/messages/append.ts";
 import type { Message } from "../../src/messages/schemas.ts";
@@ -110,7 +110,7 @@ export async function openWorkspace(dataDir: string): Promise<Workspace> {
   return new Workspace(openDatabase(join(dataDir, "parley.db")));
 }
 
-async function channelRow(db: Database["read"], teamId: string, id: string): Promise<ChannelRow> {
+async function channelRow(db: Connection, teamId: string, id: string): Promise<ChannelRow> {
   const row = selectChannel(db, teamId, id);
   if (!row) throw new Error(`there is no channel ${id}`);
   return row;

@@ -30,14 +30,16 @@ async function mint(user: UserRow, input: { scopes?: string[]; expiresAt?: numbe
 }
 
 async function listed(id: string) {
-  return (await listTokens(workspace.database.read, owner.teamId)).find((token) => token.id === id);
+  return (await workspace.database.ask((db) => listTokens(db, owner.teamId))).find(
+    (token) => token.id === id,
+  );
 }
 
 describe("a token", () => {
   test("acts as its user, with its scopes", async () => {
     const { token } = await mint(bot, { scopes: ["messages:read", "channels:read", "messages:read"] });
     expect(token).toStartWith("ply_bot_");
-    const grant = authenticate(workspace.database, token);
+    const grant = await authenticate(workspace.database, token);
     expect(grant?.subject).toEqual({
       id: bot.id,
       teamId: bot.teamId,
@@ -51,7 +53,7 @@ describe("a token", () => {
   test("of a person has a prefix of its own and the person's role", async () => {
     const { token, kind } = await mint(owner);
     expect([token.slice(0, 8), kind]).toEqual(["ply_pat_", "pat"]);
-    expect(authenticate(workspace.database, token)?.subject.role).toBe("owner");
+    expect((await authenticate(workspace.database, token))?.subject.role).toBe("owner");
   });
 
   test("is refused when it looks like a token but is none of ours", async () => {
@@ -62,7 +64,7 @@ describe("a token", () => {
       newSecret("ply_pat_"),
       `${(await mint(bot)).token} `,
     ]) {
-      expect(authenticate(workspace.database, text)).toBeUndefined();
+      expect(await authenticate(workspace.database, text)).toBeUndefined();
     }
   });
 
@@ -70,8 +72,8 @@ describe("a token", () => {
     const expiresAt = Date.now() + 3_600_000;
     const { token, expires_at } = await mint(bot, { expiresAt });
     expect(Date.parse(expires_at ?? "")).toBe(expiresAt);
-    expect(authenticate(workspace.database, token, expiresAt - 1)).toBeDefined();
-    expect(authenticate(workspace.database, token, expiresAt)).toBeUndefined();
+    expect(await authenticate(workspace.database, token, expiresAt - 1)).toBeDefined();
+    expect(await authenticate(workspace.database, token, expiresAt)).toBeUndefined();
   });
 
   test("cannot be created without a scope, with an unknown scope or with an expiry in the past", async () => {
@@ -101,10 +103,10 @@ describe("the list of tokens", () => {
     const { id, token } = await mint(bot);
     const lastUse = async () => (await listed(id))?.last_used_at;
     const noon = Date.UTC(2026, 10, 20, 12, 0, 0);
-    authenticate(workspace.database, token, noon + 1_234);
+    await authenticate(workspace.database, token, noon + 1_234);
     await until("the use is noted", async () => (await lastUse()) === "2026-11-20T12:00:00.000+00:00");
-    authenticate(workspace.database, token, noon + 59_999);
-    authenticate(workspace.database, token, noon + 61_000);
+    await authenticate(workspace.database, token, noon + 59_999);
+    await authenticate(workspace.database, token, noon + 61_000);
     await until("the next use is noted", async () => (await lastUse()) === "2026-11-20T12:01:00.000+00:00");
   });
 
@@ -120,13 +122,18 @@ describe("the list of tokens", () => {
       },
     };
     const use = (at: number) =>
-      Array.from({ length: 100 }, (_, turn) => authenticate(counting, made[turn % 2]?.token ?? "", at));
+      Promise.all(
+        Array.from(
+          { length: 100 },
+          async (_, turn) => await authenticate(counting, made[turn % 2]?.token ?? "", at),
+        ),
+      );
     const noon = Date.UTC(2026, 10, 20, 12, 0, 0);
-    expect(use(noon).filter((grant) => grant === undefined)).toEqual([]);
+    expect((await use(noon)).filter((grant) => grant === undefined)).toEqual([]);
     expect(writes).toBe(2);
-    use(noon + 59_999);
+    await use(noon + 59_999);
     expect(writes).toBe(2);
-    use(noon + 60_000);
+    await use(noon + 60_000);
     expect(writes).toBe(4);
   });
 

@@ -32,8 +32,8 @@ beforeAll(async () => {
 afterAll(() => folder[Symbol.dispose]());
 
 async function changesSoFar({ database }: Workspace): Promise<number> {
-  const [team] = await listTeams(database.read);
-  return (await listAuditEntries(database.read, team?.id ?? "", { limit: 1000 })).length;
+  const [team] = await database.ask(listTeams);
+  return (await database.ask((db) => listAuditEntries(db, team?.id ?? "", { limit: 1000 }))).length;
 }
 
 describe.concurrent("wrong usage exits with 2", () => {

@@ -37,9 +37,9 @@ describe("on a terminal a prompt asks for a missing answer", () => {
     expect(await screen.ended()).toBe(0);
 
     await using made = await openWorkspace(dataDir);
-    const [team] = await listTeams(made.database.read);
+    const [team] = await made.database.ask(listTeams);
     expect(team?.name).toBe("Acme");
-    const [owner] = await listPeople(made.database.read, team?.id ?? "");
+    const [owner] = await made.database.ask((db) => listPeople(db, team?.id ?? ""));
     expect(owner?.name).toBe(Bun.spawnSync(["id", "-un"]).stdout.toString().trim());
   });
 
@@ -96,7 +96,7 @@ describe("on a terminal a prompt asks for a missing answer", () => {
     screen.type(keys.down + keys.space + keys.enter);
     await screen.shows("It is shown only once:");
     expect(await screen.ended()).toBe(0);
-    const [token] = await listTokens(workspace.database.read, acme.id);
+    const [token] = await workspace.database.ask((db) => listTokens(db, acme.id));
     expect(token).toMatchObject({ user: { id: bot.id }, scopes: ["channels:write"] });
   });
 
@@ -123,7 +123,7 @@ describe("on a terminal a destructive verb asks first", () => {
     screen.type("y");
     await screen.shows("Deleted the bot Old Bot");
     expect(await screen.ended()).toBe(0);
-    const bots = await listBots(workspace.database.read, acme.id);
+    const bots = await workspace.database.ask((db) => listBots(db, acme.id));
     expect(bots.map(({ name }) => name)).not.toContain("Old Bot");
   });
 
@@ -140,7 +140,7 @@ describe("on a terminal a destructive verb asks first", () => {
     screen.type(key);
     await screen.shows("Cancelled. Nothing was changed.");
     expect(await screen.ended()).toBe(1);
-    const channels = await listChannels(workspace.database.read, subjectOf(acme.owner));
+    const channels = await workspace.database.ask((db) => listChannels(db, subjectOf(acme.owner)));
     expect(channels.find((channel) => channel.name === name)?.is_archived).toBe(false);
   });
 

@@ -147,8 +147,8 @@ async function ownWorkspace(): Promise<TemporaryFolder> {
 /** Settles the subscription's next job like this. */
 async function attempt(subscriptionId: string, outcome: Outcome): Promise<void> {
   const { database } = workspace;
-  const [next] = await selectNextJobs(database.read, subscriptionId, 1);
-  const job = next && selectJob(database.read, { subscriptionId, ...next });
+  const [next] = await database.ask((db) => selectNextJobs(db, subscriptionId, 1));
+  const job = next && (await database.ask((db) => selectJob(db, { subscriptionId, ...next })));
   if (!job) throw new Error("nothing is queued");
   const rules = { maxAttempts: 5, backoffBaseMs: 10_000, disableAfter: 100 };
   const settled = await database.write(async (tx) => await settle(tx, job, outcome, rules));
