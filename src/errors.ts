@@ -12,6 +12,7 @@ export type ErrorCode =
   | "bad_request"
   | "usage"
   | "busy"
+  | "unavailable"
   | "unwritable"
   | "key_missing"
   | "data_too_new"

@@ -18,6 +18,7 @@ export const exitStatusOf: Record<ErrorCode, number> = {
   rate_limited: 1,
   bad_request: 1,
   busy: 1,
+  unavailable: 1,
   unwritable: 1,
   data_too_new: 5,
   key_missing: 1,

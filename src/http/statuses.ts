@@ -15,6 +15,7 @@ export const statusOf: Record<ErrorCode, number> = {
   // The command line's; no request leads to it.
   usage: 422,
   busy: 503,
+  unavailable: 503,
   unwritable: 503,
   key_missing: 503,
   data_too_new: 503,

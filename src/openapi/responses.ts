@@ -101,8 +101,8 @@ const errorResponses: Readonly<Record<number, ErrorResponse>> = {
   503: {
     name: "Unavailable",
     description:
-      "The server cannot handle this request now: its disk is full or faulty, another process holds the " +
-      "database lock, or the key of the stored secrets is missing. Nothing was saved.",
+      "The server cannot handle this request now: its disk is full or faulty, its database cannot be reached, " +
+      "another process holds the database lock, or the key of the stored secrets is missing. Nothing was saved.",
     message: "The disk is full. Nothing was saved; make room on the disk of the data folder and try again.",
     headers: ["Retry-After"],
   },
