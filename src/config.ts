@@ -218,6 +218,7 @@ function valueOf(setting: Setting<unknown>, { name, text }: Given): unknown {
   if (name === setting.name) {
     const value = setting.parse(text);
     if (value !== undefined) return value;
+    if (setting.problemOf) throw new DomainError("invalid", `${name} ${setting.problemOf(text)}.`);
     const shown = setting.isSecret ? "set to something else" : JSON.stringify(text);
     throw new DomainError("invalid", `${name} is ${shown}; it takes ${setting.takes}.`);
   }
@@ -225,6 +226,8 @@ function valueOf(setting: Setting<unknown>, { name, text }: Given): unknown {
   if ("problem" in read) throw new DomainError("invalid", `${name}: ${text} ${read.problem}.`);
   const value = setting.parse(read.text);
   if (value !== undefined) return value;
+  if (setting.problemOf)
+    throw new DomainError("invalid", `${name}: ${text} ${setting.problemOf(read.text)}.`);
   throw new DomainError("invalid", `${name}: ${text} holds something else; it takes ${setting.takes}.`);
 }
 

@@ -1,4 +1,5 @@
 import { type AddressBlock, parseAddressBlocks } from "./input/address-block.ts";
+import { parseDatabaseUrl } from "./input/database-url.ts";
 import { parseListenAddress } from "./input/listen-address.ts";
 import { parseKey } from "./input/secret-key.ts";
 import { parseWholeNumber } from "./input/whole-number.ts";
@@ -9,6 +10,8 @@ export type Setting<Value> = {
   takes: string;
   parse: (text: string) => Value | undefined;
   fallback: Value;
+  /** What is wrong with a value that it does not take, where that can be said; it must not quote a secret. */
+  problemOf?: (text: string) => string;
   /** Whether error messages must not show the value, and the name with `_FILE` names a file that holds it. */
   isSecret?: boolean;
 };
@@ -48,6 +51,18 @@ export const settings = {
     fallback: 1_000,
   },
   webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...trueOrFalse, fallback: true },
+  /** Empty: SQLite in the data folder. */
+  databaseUrl: {
+    name: "PARLEY_DATABASE_URL",
+    takes: "the postgres:// address of a PostgreSQL database",
+    parse: (text: string) => ("problem" in parseDatabaseUrl(text) ? undefined : text),
+    problemOf: (text: string) => {
+      const url = parseDatabaseUrl(text);
+      return "problem" in url ? url.problem : "";
+    },
+    fallback: "",
+    isSecret: true,
+  },
   /** Empty: use the key file in the data folder. */
   secretKey: {
     name: "PARLEY_SECRET_KEY",

@@ -121,6 +121,24 @@ describe("a setting that does not parse", () => {
     expect(message).not.toContain("horse");
   });
 
+  test("of the database is rejected with what is wrong, and without its password", () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "url");
+    for (const url of ["postgres://ann:hunter2@h/d?sslmode=verify-ca", "postgres://ann:hunter2@h/d?ssl=1"]) {
+      writeFileSync(path, `${url}\n`);
+      const inline = messageOf({ environment: { PARLEY_DATABASE_URL: url } });
+      const inFile = messageOf({ toml: `database_url_file = ${JSON.stringify(path)}\n` });
+      const problem = url.endsWith("=1")
+        ? "has ssl, which Parley does not know"
+        : "has sslmode=verify-ca without";
+      expect(inline).toContain(`PARLEY_DATABASE_URL ${problem}`);
+      expect(inFile).toContain(`PARLEY_DATABASE_URL_FILE: ${path} ${problem}`);
+      expect(inline + inFile).not.toContain("hunter2");
+    }
+    const url = "postgres://ann:hunter2@h/d?sslmode=verify-full";
+    expect(read({ environment: { PARLEY_DATABASE_URL: url } }).databaseUrl).toBe(url);
+  });
+
   test("is rejected in parley.toml as well, and so is a file that is not TOML", () => {
     expect(messageOf({ toml: "port = true\n" })).toContain("PARLEY_PORT");
     expect(messageOf({ toml: "port = = 1\n" })).toContain("parley.toml is not valid TOML");

@@ -42,6 +42,32 @@ const parameters = [
   "user",
 ];
 
+/** Parameters of libpq whose wishes would not be granted. */
+const libpqOnly = [
+  "fallback_application_name",
+  "gssencmode",
+  "hostaddr",
+  "keepalives",
+  "keepalives_count",
+  "keepalives_idle",
+  "keepalives_interval",
+  "krbsrvname",
+  "load_balance_hosts",
+  "passfile",
+  "require_auth",
+  "requirepeer",
+  "service",
+  "ssl",
+  "ssl_max_protocol_version",
+  "ssl_min_protocol_version",
+  "sslcertmode",
+  "sslcrl",
+  "sslcrldir",
+  "sslnegotiation",
+  "sslpassword",
+  "tcp_user_timeout",
+];
+
 /** What a problem is thrown as inside this file. It never quotes the URL, which holds a password. */
 class Problem extends Error {}
 
@@ -96,9 +122,11 @@ function readQuery(search: string): Map<string, string> {
   const query = new Map<string, string>();
   for (const part of search.split("&").filter(Boolean)) {
     const [name = "", ...value] = part.split("=");
+    // Only libpq's names are quoted: with a "?" in the password, the rest of it would look like a parameter.
     if (!parameters.includes(name))
       throw new Problem(
-        `has ${JSON.stringify(name)}, which Parley does not know; it takes ${parameters.join(", ")}`,
+        `has ${libpqOnly.includes(name) ? name : "a parameter"}, which Parley does not know; it takes ` +
+          parameters.join(", "),
       );
     // A value such as a managed service's `options=` may have more equals signs.
     const text = decoded(value.join("="));

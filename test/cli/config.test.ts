@@ -101,14 +101,14 @@ describe("config show", () => {
       WEBHOOKS_TIMOUT: "1",
       INTEGRATIONS_RATE_LIMIT: "1",
       SCIM_SECRET_FILE: "1",
-      PARLEY_DATABASE_URL_OF_POSTGRES: "1",
+      PARLEY_STORAGE_OF_MESSAGES: "1",
       PARLEY_BLANK: "",
       PARLEY_LISTEN_SECRET: "1",
     });
     expect(data.unknown).toEqual([
       { name: "INTEGRATIONS_RATE_LIMIT", nearest: "INTEGRATIONS_API_RATE_LIMIT" },
-      { name: "PARLEY_DATABASE_URL_OF_POSTGRES", nearest: null },
       { name: "PARLEY_PROT", nearest: "PARLEY_PORT" },
+      { name: "PARLEY_STORAGE_OF_MESSAGES", nearest: null },
       { name: "SCIM_SECRET_FILE", nearest: "SCIM_TOKEN_FILE" },
       { name: "WEBHOOKS_TIMOUT", nearest: "WEBHOOKS_TIMEOUT" },
     ]);
