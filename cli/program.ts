@@ -15,6 +15,7 @@ import { addIncomingWebhooks } from "./commands/incoming-webhooks.ts";
 import { addInit } from "./commands/init.ts";
 import { addLicenses } from "./commands/licenses.ts";
 import { addListen } from "./commands/listen.ts";
+import { addMove } from "./commands/move.ts";
 import { addOpenApi } from "./commands/openapi.ts";
 import { addQuickstart } from "./commands/quickstart.ts";
 import { addRestore } from "./commands/restore.ts";
@@ -106,6 +107,7 @@ export function parleyProgram(environment: Environment): Command {
   addRestore(program, invocation);
   addUpgrade(program, invocation);
   addSecrets(program, invocation);
+  addMove(program, invocation);
   program.commandsGroup("More:");
   addOpenApi(program, invocation);
   addCompletion(program, invocation);

@@ -58,6 +58,7 @@ const layers = [
   "src/leaked-secrets.ts",
   "src/quickstart.ts",
   "src/data-folder.ts",
+  "src/move",
   "src/trial",
   "src/status",
   "src/doctor",

@@ -9,6 +9,7 @@ import type { WebhooksVisibility } from "./settings.ts";
 import { explainDataError } from "./system/data-errors.ts";
 import { requireOwnLog } from "./database/wal-number.ts";
 import type { SqliteDatabase } from "./database/database.ts";
+import { arrivingFile, moveStateOf, notHere } from "./database/move-state.ts";
 import { openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { findServer } from "./database/server-note.ts";
@@ -53,7 +54,7 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
  * Opens the workspace in the data folder and applies missing migrations, after keeping a copy of the database from
  * before. `webhooksVisibility` decides which events subscriptions receive; the default is `workspace`. `onUpgrade` is
  * told how far the copy and the migrations are.
- * @throws DomainError `not_found` when the folder contains no workspace; `forbidden` when this login may not use it;
+ * @throws DomainError `not_found` when the folder contains no workspace, or it was moved elsewhere; `forbidden` when this login may not use it;
  *   `invalid` when its file is not a database; `data_damaged` when the file is gone, or the WAL belongs to another
  *   one; `data_too_new` when a newer binary has used it; `conflict` when an older server is running, whose tables
  *   would change.
@@ -145,14 +146,22 @@ function finishRestore(dataDir: string): void {
 }
 
 /**
- * Rejects a folder whose database is a link or has gone missing.
- * @throws DomainError `invalid` for a symbolic link; `data_damaged` when there was a database and is none now.
+ * Rejects a folder whose database is a link, has gone missing or is still being moved there.
+ * @throws DomainError `invalid` for a symbolic link; `data_damaged` when there was a database and is none now;
+ *   `not_found` for part of a workspace.
  */
 export function requireDatabase(dataDir: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) requireNoLink(`${databaseFile(dataDir)}${ending}`);
   // In this order, because a concurrent `init` creates the key after the database.
   const keyExists = existsSync(keyFile(dataDir));
   const databaseExists = existsSync(databaseFile(dataDir));
+  if (!databaseExists && existsSync(arrivingFile(dataDir))) {
+    throw new DomainError(
+      "not_found",
+      `A workspace was being moved to ${dataDir}, and that has not ended. Go on with the same parley move; or drop what ` +
+        "was copied, with --discard after it.",
+    );
+  }
   if (!keyExists || (databaseExists && statSync(databaseFile(dataDir)).size > 0)) return;
   throw new DomainError(
     "data_damaged",
@@ -163,6 +172,14 @@ export function requireDatabase(dataDir: string): void {
 }
 
 function open(dataDir: string, options: OpenOptions = {}): SqliteDatabase {
+  const database = openAnyState(dataDir, options);
+  const state = moveStateOf(database.file.reader);
+  if (!state) return database;
+  void database.close();
+  throw notHere(state, dataDir);
+}
+
+function openAnyState(dataDir: string, options: OpenOptions): SqliteDatabase {
   const path = databaseFile(dataDir);
   try {
     requireOwnLog(path);

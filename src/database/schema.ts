@@ -259,3 +259,16 @@ export const attempts = sqliteTable("attempts", {
   createdAt: integer("created_at").notNull(),
   eventSeq: integer("event_seq"),
 });
+
+export const moveState = sqliteTable("move_state", {
+  id: integer().primaryKey(),
+  state: text({ enum: ["arriving", "left"] }).notNull(),
+  place: text().notNull(),
+  since: integer().notNull(),
+});
+
+export const moveProgress = sqliteTable("move_progress", {
+  tableName: text("table_name").primaryKey(),
+  lastKey: text("last_key").notNull(),
+  copied: integer().notNull(),
+});

@@ -4,6 +4,9 @@
  */
 export const lockClass = 7_261_534;
 
+/** Shared by each commit of rows that were put down; exclusive for whoever changes anything else. */
+export const changesLock = 1;
+
 /** Shared, for as long as it lives, by each server; exclusive for whoever moves the workspace or changes its tables. */
 export const serversLock = 2;
 

@@ -1,5 +1,6 @@
 import nodes from "../../../migrations/postgres/0003_nodes.sql" with { type: "text" };
 import workspace from "../../../migrations/postgres/0001_workspace.sql" with { type: "text" };
+import moves from "../../../migrations/postgres/0004_moves.sql" with { type: "text" };
 
 /**
  * All migrations of a database on PostgreSQL, in the order in which they are applied, embedded in the binary. Shipped
@@ -8,4 +9,5 @@ import workspace from "../../../migrations/postgres/0001_workspace.sql" with { t
 export const postgresMigrations: readonly { name: string; sql: string }[] = [
   { name: "0001_workspace", sql: workspace },
   { name: "0003_nodes", sql: nodes },
+  { name: "0004_moves", sql: moves },
 ];

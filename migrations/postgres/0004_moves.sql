@@ -1,0 +1,17 @@
+-- Where a workspace is while it is moved to another database, and afterwards. There is a row while nobody may use this
+-- one: it has only part of a workspace that is arriving, or its workspace has left.
+CREATE TABLE move_state (
+  id    bigint PRIMARY KEY CHECK (id = 1),
+  state text COLLATE "C" NOT NULL CHECK (state IN ('arriving', 'left')),
+  -- Where it comes from or has gone to: a folder, or the URL of a database without its password.
+  place text COLLATE "C" NOT NULL,
+  since bigint NOT NULL
+);
+
+-- How far each table of a workspace that is arriving is copied.
+CREATE TABLE move_progress (
+  table_name text COLLATE "C" PRIMARY KEY,
+  -- The primary key of the last row that was copied, as JSON.
+  last_key   text COLLATE "C" NOT NULL,
+  copied     bigint NOT NULL
+);
