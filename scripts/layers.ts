@@ -59,6 +59,7 @@ const layers = [
   "src/quickstart.ts",
   "src/data-folder.ts",
   "src/move",
+  "src/workspace.ts",
   "src/trial",
   "src/status",
   "src/doctor",

@@ -3,26 +3,23 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { finishCopy, keepCopy } from "./backup/kept-copy.ts";
 import { finishPendingRestore, hasPendingRestore } from "./backup/pending-restore.ts";
-import { channelResource } from "./channels/channels.ts";
-import type { Channel } from "./channels/schemas.ts";
 import type { WebhooksVisibility } from "./settings.ts";
 import { explainDataError } from "./system/data-errors.ts";
 import { requireOwnLog } from "./database/wal-number.ts";
-import type { SqliteDatabase } from "./database/database.ts";
+import type { Database, SqliteDatabase } from "./database/database.ts";
 import { arrivingFile, moveStateOf, notHere } from "./database/move-state.ts";
 import { openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { findServer } from "./database/server-note.ts";
 import { DomainError } from "./errors.ts";
-import { signalWork } from "./outbox/signal.ts";
 import { makeFolder, touchFile } from "./system/on-disk.ts";
-import { createKeyFile, keyFile } from "./secrets/key-file.ts";
-import { createTeam, listTeams, type Team } from "./teams/teams.ts";
+import { keyFile } from "./secrets/key-file.ts";
+import { listTeams } from "./teams/teams.ts";
 import { requireNoLink } from "./system/trusted-files.ts";
-import { type Person, personResource } from "./users/users.ts";
 import { version } from "./version.ts";
 
-type OpenOptions = {
+/** How a workspace is opened. */
+export type OpenOptions = {
   webhooksVisibility?: WebhooksVisibility;
   /** Told how many bytes of the copy that is kept before an upgrade are written, of how many. */
   onCopy?: (done: number, total: number) => void;
@@ -36,9 +33,9 @@ const migrationWaitMs = 5_000;
 /**
  * Whether the data folder contains a workspace, which means at least one team: a rejected `init` leaves a database
  * without one.
- * @throws what `openWorkspace` throws for an unusable folder.
+ * @throws what `openDataFolder` throws for an unusable folder.
  */
-export async function hasWorkspace(dataDir: string): Promise<boolean> {
+export async function hasWorkspaceIn(dataDir: string): Promise<boolean> {
   finishRestore(dataDir);
   requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) return false;
@@ -52,18 +49,14 @@ export async function hasWorkspace(dataDir: string): Promise<boolean> {
 
 /**
  * Opens the workspace in the data folder and applies missing migrations, after keeping a copy of the database from
- * before. `webhooksVisibility` decides which events subscriptions receive; the default is `workspace`. `onUpgrade` is
- * told how far the copy and the migrations are.
- * @throws DomainError `not_found` when the folder contains no workspace, or it was moved elsewhere; `forbidden` when this login may not use it;
+ * before. `webhooksVisibility` decides which events subscriptions receive; the default is `workspace`.
+ * @throws DomainError `not_found` when the folder contains no workspace, or it was moved elsewhere; `forbidden` when this
+ *   login may not use it;
  *   `invalid` when its file is not a database; `data_damaged` when the file is gone, or the WAL belongs to another
  *   one; `data_too_new` when a newer binary has used it; `conflict` when an older server is running, whose tables
  *   would change.
  */
-export function openWorkspace(
-  dataDir: string,
-  webhooksVisibility?: WebhooksVisibility,
-  onUpgrade: Pick<OpenOptions, "onCopy" | "onMigration"> = {},
-): SqliteDatabase {
+export function openDataFolder(dataDir: string, options: OpenOptions = {}): SqliteDatabase {
   finishRestore(dataDir);
   requireDatabase(dataDir);
   if (!existsSync(databaseFile(dataDir))) {
@@ -72,21 +65,18 @@ export function openWorkspace(
       `There is no workspace in ${dataDir}. Create one with: parley init --team NAME --owner NAME`,
     );
   }
-  return open(dataDir, { ...(webhooksVisibility && { webhooksVisibility }), ...onUpgrade });
+  return open(dataDir, options);
 }
 
 /**
- * Creates a workspace in the data folder: the folder, for its owner alone; in one write the first team with its owner
- * and `#general`; the key file; and the signal file.
- * @throws DomainError `conflict` when there is already a team, without changing anything; `invalid` on `name`, the
- *   team's or the owner's; `forbidden`, `invalid`, `unwritable` or `busy` when the folder cannot be used;
- *   `data_damaged` when there was a workspace whose database is gone.
+ * Makes the data folder, for its owner alone, and runs `work` with its database, which may be new.
+ * @throws DomainError `forbidden`, `invalid`, `unwritable` or `busy` when the folder cannot be used; `data_damaged` when
+ *   there was a workspace whose database is gone; what `work` throws.
  */
-export async function initWorkspace(
+export async function initDataFolder<T>(
   dataDir: string,
-  input: { team: string; owner: string },
-  actor: string,
-): Promise<{ team: Team; owner: Person; channel: Channel }> {
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
   finishRestore(dataDir);
   requireDatabase(dataDir);
   try {
@@ -99,21 +89,7 @@ export async function initWorkspace(
   }
   const database = open(dataDir);
   try {
-    return await database.write(async (tx) => {
-      const [existing] = await listTeams(tx);
-      if (existing) {
-        throw new DomainError(
-          "conflict",
-          `There is already a workspace in ${dataDir}. Add a team to it with: parley teams create --name NAME`,
-        );
-      }
-      const { team, owner, general } = await createTeam(tx, { name: input.team, owner: input.owner }, actor);
-      // Inside the write, so that a rejected call changes nothing and no team is left without a key.
-      createKeyFile(dataDir);
-      // Created now, so that it belongs to the folder's owner and not to another login that signals first.
-      signalWork(dataDir);
-      return { team, owner: personResource(owner), channel: channelResource(general) };
-    });
+    return await work(database);
   } catch (error) {
     throw explainDataError(error, dataDir);
   } finally {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { initWorkspace } from "../../src/data-folder.ts";
+import { initWorkspace } from "../../src/workspace.ts";
 import { loginName } from "../invocation/actor.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
@@ -23,7 +23,7 @@ export function addInit(program: Command, invocation: Invocation): void {
         option: "--owner NAME",
         suggested: loginName(),
       });
-      const made = await initWorkspace(dataDir, { team, owner }, actor);
+      const made = await initWorkspace(invocation.place, { team, owner }, actor);
       output.done({
         data: made,
         said: [

@@ -5,7 +5,7 @@ import { makeQuickstart, type Quickstart } from "../../src/quickstart.ts";
 import { getTeamNamed, type Team } from "../../src/teams/teams.ts";
 import type { User } from "../../src/users/schemas.ts";
 import { userResource } from "../../src/users/users.ts";
-import { hasWorkspace, initWorkspace } from "../../src/data-folder.ts";
+import { hasWorkspace, initWorkspace } from "../../src/workspace.ts";
 import { loginName } from "../invocation/actor.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
@@ -30,7 +30,7 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
     summary: "Set up a workspace to try, print commands to paste, and serve",
     examples: ["parley quickstart"],
   }).action(async () => {
-    const isNew = !(await hasWorkspace(invocation.dataDir));
+    const isNew = !(await hasWorkspace(invocation.place));
     if (isNew) await makeWorkspace(invocation);
     // The log would bury the commands to paste; PARLEY_LOG_LEVEL brings it back.
     const flags = invocation.environment.PARLEY_LOG_LEVEL ? {} : { logLevel: "warn" };
@@ -56,12 +56,12 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
   });
 }
 
-async function makeWorkspace({ dataDir, options, prompts, actor }: Invocation): Promise<void> {
+async function makeWorkspace({ place, options, prompts, actor }: Invocation): Promise<void> {
   const owner = loginName();
   // Quickstart never requires an answer: without a terminal it uses the suggestions.
   const given = prompts.canAsk ? undefined : { team: "My team", owner };
   await initWorkspace(
-    dataDir,
+    place,
     {
       team: await prompts.text(options.team ?? given?.team, {
         question: "What is the team called?",

@@ -4,7 +4,7 @@ import { explainDataError, explainSqliteError } from "../../src/system/data-erro
 import type { Database } from "../../src/database/database.ts";
 import { signalWork } from "../../src/outbox/signal.ts";
 import { getTeamNamed, listTeams, type Team } from "../../src/teams/teams.ts";
-import { openWorkspace } from "../../src/data-folder.ts";
+import { openWorkspace, type Place } from "../../src/workspace.ts";
 import { cliActor } from "./actor.ts";
 import { CommandTrace } from "./command-trace.ts";
 import { Output } from "../terminal/output.ts";
@@ -69,6 +69,15 @@ export class Invocation {
     return dataDirectory(this.options.dataDir, this.environment);
   }
 
+  /**
+   * Where the workspace is.
+   * @throws DomainError `invalid` when `PARLEY_DATABASE_URL` does not parse.
+   */
+  get place(): Place {
+    const { dataDir } = this;
+    return { dataDir, ...readSetting("databaseUrl", dataDir, this.environment) };
+  }
+
   /** @throws DomainError `invalid` for a setting that does not parse. */
   config(flags: SettingFlags = {}): Config {
     return readConfig(this.dataDir, this.environment, flags);
@@ -94,11 +103,12 @@ export class Invocation {
 
   /**
    * Opens the workspace; on a terminal an upgrade of its data shows how far it is.
-   * @throws what the function of this name in `data-folder.ts` throws.
+   * @throws what the function of this name in `workspace.ts` throws.
    */
-  openWorkspace(webhooksVisibility: Config["webhooksVisibility"]): Database {
+  async openWorkspace(webhooksVisibility: Config["webhooksVisibility"]): Promise<Database> {
     using progress = this.output.progress();
-    return openWorkspace(this.dataDir, webhooksVisibility, {
+    return await openWorkspace(this.place, {
+      webhooksVisibility,
       onCopy: (done, total) =>
         progress.showPart("Copying the data before the upgrade", done, total, byteSize),
       onMigration: (name, number, of) => {
@@ -115,7 +125,7 @@ export class Invocation {
   async inWorkspace<T>(work: (database: Database, trace: CommandTrace) => Promise<T>): Promise<T> {
     const { otlpEndpoint } = readSetting("otlpEndpoint", this.dataDir, this.environment);
     const trace = new CommandTrace(otlpEndpoint, this.commandName);
-    const database = this.openWorkspace(this.visibility.webhooksVisibility);
+    const database = await this.openWorkspace(this.visibility.webhooksVisibility);
     // A server on the same data folder then delivers immediately.
     database.onWork(() => this.tellServer());
     try {

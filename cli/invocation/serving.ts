@@ -35,7 +35,7 @@ export async function serveUntilStopped(
     import("../../src/log/log.ts"),
   ]);
   const { dataDir } = invocation;
-  const database = invocation.openWorkspace(config.webhooksVisibility);
+  const database = await invocation.openWorkspace(config.webhooksVisibility);
   try {
     const stopped = stopSignal();
     const log = createLog(

@@ -22,7 +22,13 @@ export type SettledJob = {
 /** The latest use of a token, in milliseconds since 1970. */
 export type TokenUse = { tokenId: string; at: number };
 
-type Rows = { messages: NewMessage[]; events: NewEvent[]; settled: SettledJob[]; tokenUses: TokenUse[] };
+/** The rows of a commit, by kind. */
+export type Rows = {
+  messages: NewMessage[];
+  events: NewEvent[];
+  settled: SettledJob[];
+  tokenUses: TokenUse[];
+};
 
 /**
  * What the calls of a commit put down instead of running statements, each kind in the order of the calls: the engine

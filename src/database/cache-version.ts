@@ -4,7 +4,12 @@ import type { Database as SqliteFile } from "bun:sqlite";
  * The version of all cacheable data, as one connection sees it. Triggers change it whenever rarely changing data
  * changes (`migrations/0004_workspace_stamp.sql`). `now` reads it once and reuses it until `forget`.
  */
-export type CacheVersion = { now: () => string; forget: () => void };
+export type CacheVersion = {
+  now: () => string;
+  forget: () => void;
+  /** What connections have in common that share what they remember of a version; else each remembers for itself. */
+  remembered?: object;
+};
 
 /** The version for the writing connection, whose owner calls `forget` whenever it may have changed. */
 export function cacheVersionOf(file: SqliteFile): CacheVersion {

@@ -19,14 +19,15 @@ type Level = Map<string, unknown>;
 export function cached<Key extends string[], Value>(
   read: (db: Connection, ...key: Key) => Value,
 ): (db: Connection, ...key: Key) => Value {
-  const caches = new WeakMap<Connection, { version: string; root: Level; count: number }>();
+  const caches = new WeakMap<object, { version: string; root: Level; count: number }>();
 
   return (db, ...key) => {
     const version = db.cacheVersion.now();
-    let cache = caches.get(db);
+    const rememberer = db.cacheVersion.remembered ?? db;
+    let cache = caches.get(rememberer);
     if (cache?.version !== version) {
       cache = { version, root: new Map(), count: 0 };
-      caches.set(db, cache);
+      caches.set(rememberer, cache);
     }
     const { root } = cache;
     let found: unknown = root;

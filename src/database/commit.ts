@@ -8,6 +8,11 @@ export class Commit {
   readonly subscriptionsWithWork = new Set<string>();
   /** Whether a stored event still has to be fanned out. The fan-out loop is notified after the commit. */
   hasFanOuts = false;
+  /**
+   * Whether events are put down as if none were still being fanned out, which the engine finds out when it writes them:
+   * nearly always there is none, and a look would cost each commit a round trip.
+   */
+  presumesNoFanOuts = false;
   /** The `traceparent` of the current call, which its events are stored with; null while traces are off. */
   traceparent: string | null = null;
   /**
@@ -15,4 +20,10 @@ export class Commit {
    * has put down undoes it.
    */
   hasChanged = false;
+
+  /** Adds the work that another commit has to announce. */
+  include({ subscriptionsWithWork, hasFanOuts }: Commit): void {
+    for (const id of subscriptionsWithWork) this.subscriptionsWithWork.add(id);
+    this.hasFanOuts ||= hasFanOuts;
+  }
 }

@@ -1,10 +1,9 @@
-import type { Changes } from "bun:sqlite";
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Transaction } from "./database.ts";
 import { prepared } from "./prepared.ts";
 
-/** A row as it is inserted: without the columns that SQLite fills, which are the autoincremented numbers. */
+/** A row as it is inserted: without the columns that the database fills, which are the numbers that it gives. */
 export type InsertedRow<Table extends SQLiteTable> = {
   [
     Key in keyof Table["$inferSelect"] as Table["_"]["columns"][Key]["_"]["hasDefault"] extends true
@@ -14,21 +13,21 @@ export type InsertedRow<Table extends SQLiteTable> = {
 };
 
 /**
- * A prepared `INSERT` of one whole row, for tables that grow with every message and every delivery. Values are bound by
- * the names of the columns, so the schema alone decides their order. Like `change`, it must not touch a table that the
- * cache version covers. A row that lacks a column throws; other properties are ignored.
+ * A prepared `INSERT` of one whole row into a table that numbers its rows; returns the number. Values are bound by the
+ * names of the columns, so the schema alone decides their order. Like `change`, it must not touch a table that the cache
+ * version covers. A row that lacks a column throws; other properties are ignored.
  */
 export function insertInto<Table extends SQLiteTable>(
   table: Table,
-): (tx: Transaction, row: InsertedRow<Table>) => Changes {
+): (tx: Transaction, row: InsertedRow<Table>) => number {
   const columns = insertedColumns(table);
   const names = columns.map(({ name }) => name).join(", ");
   const values = columns.map(({ key }) => `$${key}`).join(", ");
-  const text = `INSERT INTO ${getTableName(table)} (${names}) VALUES (${values})`;
-  const statement = prepared(({ $client }) => $client.prepare<unknown, [InsertedRow<Table>]>(text));
+  const text = `INSERT INTO ${getTableName(table)} (${names}) VALUES (${values}) RETURNING seq`;
+  const statement = prepared(({ $client }) => $client.prepare<{ seq: number }, [InsertedRow<Table>]>(text));
   return (tx, row) => {
     tx.commit.hasChanged = true;
-    return statement(tx).run(row);
+    return statement(tx).get(row)?.seq ?? 0;
   };
 }
 

@@ -10,7 +10,7 @@ const insertStatement = insertInto(attempts);
 
 /** Adds an attempt to the delivery log and returns its number, which is greater than that of every earlier one. */
 export function insertAttempt(tx: Transaction, row: Omit<AttemptRow, "seq">): number {
-  return Number(insertStatement(tx, row).lastInsertRowid);
+  return insertStatement(tx, row);
 }
 
 const latestStatement = prepared((db) =>

@@ -40,7 +40,7 @@ const insertStatement = insertInto(events);
 
 /** Stores the event and returns its sequence number. */
 export function insertEvent(tx: Transaction, row: Omit<typeof events.$inferSelect, "seq">): number {
-  return Number(insertStatement(tx, row).lastInsertRowid);
+  return insertStatement(tx, row);
 }
 
 const eventBySeqStatement = prepared((db) =>

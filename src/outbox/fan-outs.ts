@@ -32,6 +32,7 @@ export function beginFanOut(
 
 /** Whether events of the team are still being queued. */
 export function hasFanOuts(tx: Transaction, teamId: string): boolean {
+  if (tx.commit.presumesNoFanOuts) return false;
   let isAny = anyFanOuts.get(tx.commit);
   if (isAny === undefined) {
     isAny = beside(tx, () => hasAnyFanOut(tx));

@@ -1,6 +1,6 @@
 import { listPeople } from "../accounts/people.ts";
 import { listAllChannels } from "../channels/channels.ts";
-import { openWorkspace } from "../data-folder.ts";
+import { openDataFolder } from "../data-folder.ts";
 import { listTeams } from "../teams/teams.ts";
 import { createToken } from "../tokens/tokens.ts";
 import { selectUser } from "../users/store.ts";
@@ -14,10 +14,10 @@ export type Reading = { team: string; channelId: string; token: string };
 /**
  * Makes a copy of a workspace fit to be served for a trial: it sends nothing, makes no backups, and has a token with
  * which messages can be read. Migrates the copy to this version.
- * @throws what `openWorkspace` throws.
+ * @throws what `openDataFolder` throws.
  */
 export async function makeHarmless(dataDir: string): Promise<{ teams: number; readings: Reading[] }> {
-  const database = openWorkspace(dataDir);
+  const database = openDataFolder(dataDir);
   try {
     const teams = await database.ask(listTeams);
     const readings: Reading[] = [];

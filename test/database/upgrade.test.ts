@@ -9,7 +9,7 @@ import { holdServerLock } from "../../src/database/server-lock.ts";
 import { insertEvent, selectEvent } from "../../src/outbox/event-store.ts";
 import { signedHashOf } from "../../src/incoming-webhooks/address-hash.ts";
 import { selectJob } from "../../src/outbox/job-store.ts";
-import { openWorkspace } from "../../src/data-folder.ts";
+import { openDataFolder } from "../../src/data-folder.ts";
 import { run, runJson } from "../support/cli.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -167,13 +167,13 @@ test("tables do not change under an older server: a newer version asks to stop i
   const applied = () => file.query("SELECT count(*) FROM migrations").values();
   {
     using _server = holdServerLock(folder.path);
-    expect(() => openWorkspace(folder.path)).toThrow(/is serving .* Stop it first/);
+    expect(() => openDataFolder(folder.path)).toThrow(/is serving .* Stop it first/);
     expect(applied()).toEqual([[4]]);
   }
-  await openWorkspace(folder.path).close();
+  await openDataFolder(folder.path).close();
   expect(applied()).toEqual([[migrations.length]]);
   using _server = holdServerLock(folder.path);
-  await openWorkspace(folder.path).close();
+  await openDataFolder(folder.path).close();
 }, 20_000);
 
 test("the database itself rejects a message of an unknown type", async () => {

@@ -170,3 +170,9 @@ function originOf(error: unknown): unknown {
   if (error instanceof SQL.PostgresError || error instanceof ConnectionTrouble) return error;
   return error.cause === undefined ? error : originOf(error.cause);
 }
+
+/** Whether a row that is there already has the value of this constraint. */
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
+  const origin = originOf(error);
+  return origin instanceof SQL.PostgresError && origin.errno === "23505" && origin.constraint === constraint;
+}

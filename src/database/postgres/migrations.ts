@@ -1,5 +1,6 @@
-import nodes from "../../../migrations/postgres/0003_nodes.sql" with { type: "text" };
 import workspace from "../../../migrations/postgres/0001_workspace.sql" with { type: "text" };
+import appendRows from "../../../migrations/postgres/0002_append_rows.sql" with { type: "text" };
+import nodes from "../../../migrations/postgres/0003_nodes.sql" with { type: "text" };
 import moves from "../../../migrations/postgres/0004_moves.sql" with { type: "text" };
 
 /**
@@ -8,6 +9,7 @@ import moves from "../../../migrations/postgres/0004_moves.sql" with { type: "te
  */
 export const postgresMigrations: readonly { name: string; sql: string }[] = [
   { name: "0001_workspace", sql: workspace },
+  { name: "0002_append_rows", sql: appendRows },
   { name: "0003_nodes", sql: nodes },
   { name: "0004_moves", sql: moves },
 ];

@@ -1,0 +1,124 @@
+import type { Rows } from "../appended.ts";
+import type { Commit } from "../commit.ts";
+import type { Connections } from "./connections.ts";
+import { isOutcomeUnknown, isRepeatable, isUniqueViolation } from "./errors.ts";
+import type { Query, Result } from "./statements.ts";
+
+/**
+ * Writes the rows that a commit's calls have put down, unless the workspace is of another version than they saw or an
+ * event is still being queued where they presumed none. Returns which, and the version now.
+ */
+export type AppendRows = (
+  commit: Commit,
+  version: string | null,
+) => Promise<{ said: "written" | "stale" | "fan_outs"; version: string }>;
+
+/** How often rows are sent again after the connection broke. */
+const attemptsMax = 3;
+
+const parameters = 35;
+
+/** See `migrations/postgres/0002_append_rows.sql`. */
+export const appendQuery: Query = {
+  sql: `SELECT said, stamp_now, event_seqs, attempt_seqs FROM append_rows(${Array.from({ length: parameters }, (_, at) => `$${at + 1}`).join(", ")})`,
+  isChange: true,
+};
+
+type Said = [
+  said: "written" | "found" | "stale" | "fan_outs",
+  version: string,
+  eventSeqs: number[],
+  attemptSeqs: number[],
+];
+
+/** Returns the function that writes rows in a commit of their own. */
+export function appendRowsOver(connections: Connections): AppendRows {
+  return async (commit, version) => {
+    const { appended, presumesNoFanOuts } = commit;
+    const rows = appended.takeAll();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const isRepeat = attempt > 1;
+        const result = await connections.query(
+          appendQuery.sql,
+          parametersOf(rows, { version, presumesNoFanOuts, isRepeat }),
+        );
+        const [said, versionNow] = result.rows[0] as unknown as Said;
+        if (said === "written" || said === "found") takeNumbers(rows, result, commit);
+        return { said: said === "found" ? "written" : said, version: versionNow };
+      } catch (error) {
+        // Another node has used a client_uuid first, which its channel's next look finds.
+        if (isUniqueViolation(error, "messages_by_client_uuid"))
+          return { said: "stale", version: version ?? "" };
+        // The rows whose connection broke may have arrived, or be arriving now: sent again, they find themselves.
+        const mayBeOurs =
+          isOutcomeUnknown(error) ||
+          isUniqueViolation(error, "messages_pkey") ||
+          isUniqueViolation(error, "attempts_id_key");
+        if (!(mayBeOurs || isRepeatable(error)) || attempt === attemptsMax) throw error;
+      }
+    }
+  };
+}
+
+/** The parameters of `appendQuery`. Without a version it neither compares nor locks: the caller holds the lock. */
+export function parametersOf(
+  { messages, events, settled, tokenUses }: Rows,
+  {
+    version,
+    presumesNoFanOuts = false,
+    isRepeat = false,
+  }: { version: string | null; presumesNoFanOuts?: boolean; isRepeat?: boolean },
+): unknown[] {
+  const jobs = events.flatMap(({ subscriptionIds }, at) =>
+    subscriptionIds.map((subscriptionId) => ({ event: at + 1, subscriptionId })),
+  );
+  const uses = [...new Map(tokenUses.map(({ tokenId, at }) => [tokenId, at]))];
+  return [
+    version,
+    presumesNoFanOuts && events.length > 0,
+    isRepeat,
+    messages.map(({ id }) => id),
+    messages.map(({ channelId }) => channelId),
+    messages.map(({ authorId }) => authorId),
+    messages.map(({ type }) => type),
+    messages.map(({ body }) => body),
+    messages.map(({ username }) => username),
+    messages.map(({ iconUrl }) => iconUrl),
+    messages.map(({ incomingWebhookId }) => incomingWebhookId),
+    messages.map(({ clientUuid }) => clientUuid),
+    messages.map(({ replyToId }) => replyToId),
+    messages.map(({ threadRootId }) => threadRootId),
+    messages.map(({ sentToChannel }) => (sentToChannel ? 1 : 0)),
+    messages.map(({ createdAt }) => createdAt),
+    events.map(({ row }) => row.id),
+    events.map(({ row }) => row.type),
+    events.map(({ row }) => row.data),
+    events.map(({ row }) => row.createdAt),
+    events.map(({ row }) => row.traceparent),
+    jobs.map(({ event }) => event),
+    jobs.map(({ subscriptionId }) => subscriptionId),
+    settled.map(({ attempt }) => attempt.id),
+    settled.map(({ attempt }) => attempt.subscriptionId),
+    settled.map(({ attempt }) => attempt.eventId),
+    settled.map(({ attempt }) => attempt.eventType),
+    settled.map(({ attempt }) => attempt.responseStatus),
+    settled.map(({ attempt }) => attempt.responseStart?.toString("base64") ?? null),
+    settled.map(({ attempt }) => attempt.durationMs),
+    settled.map(({ attempt }) => attempt.createdAt),
+    settled.map(({ job }) => job.eventSeq),
+    settled.map(({ job }) => job.dueAt),
+    uses.map(([id]) => id),
+    uses.map(([, at]) => at),
+  ];
+}
+
+/** Gives the rows the numbers that they were written with. Subscriptions whose jobs were queued have new work. */
+export function takeNumbers({ events, settled }: Rows, { rows }: Result, commit: Commit): void {
+  const [, , eventSeqs, attemptSeqs] = rows[0] as unknown as Said;
+  for (const [at, event] of events.entries()) {
+    event.seq = Number(eventSeqs[at] ?? 0);
+    for (const id of event.subscriptionIds) commit.subscriptionsWithWork.add(id);
+  }
+  for (const [at, each] of settled.entries()) each.seq = Number(attemptSeqs[at] ?? 0);
+}

@@ -1,0 +1,55 @@
+import { Interruption, type Answers, type Query, type Result } from "./statements.ts";
+import type { Pending } from "./replay.ts";
+
+/**
+ * Answers a function from what was loaded for it, whatever the order in which it asks. What is not loaded is noted and
+ * ends the run; so does a changing statement, which needs a transaction.
+ */
+export class Facts implements Answers {
+  readonly #known = new Map<string, Result>();
+  /** What the last run came to and could not know. */
+  missing: Pending | undefined;
+  /** Whether the last run came to a changing statement. */
+  hasMetChange = false;
+  /** The version of cacheable data that the function sees; undefined until it is needed. */
+  version: string | undefined;
+  /** Whether the last run needed the version. */
+  needsVersion = false;
+
+  /** Whether the last run ended before the function did. */
+  get isInterrupted(): boolean {
+    return this.hasMetChange || this.needsVersion || this.missing !== undefined;
+  }
+
+  begin(): void {
+    this.missing = undefined;
+    this.hasMetChange = false;
+    this.needsVersion = false;
+  }
+
+  answer(query: Query, parameters: readonly unknown[]): Result {
+    if (query.isChange) {
+      this.hasMetChange = true;
+      throw new Interruption();
+    }
+    const known = this.#known.get(keyOf(query, parameters));
+    if (known) return known;
+    this.missing = { query, parameters };
+    throw new Interruption();
+  }
+
+  /** The version for `cached`. */
+  versionNow(): string {
+    if (this.version !== undefined) return this.version;
+    this.needsVersion = true;
+    throw new Interruption();
+  }
+
+  learn({ query, parameters }: Pending, result: Result): void {
+    this.#known.set(keyOf(query, parameters), result);
+  }
+}
+
+function keyOf({ sql }: Query, parameters: readonly unknown[]): string {
+  return `${JSON.stringify(parameters)} ${sql}`;
+}

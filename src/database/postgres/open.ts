@@ -1,0 +1,109 @@
+import type { Database as SqliteFile } from "bun:sqlite";
+import { drizzle } from "drizzle-orm/bun-sqlite";
+import type { WebhooksVisibility } from "../../settings.ts";
+import { Commit } from "../commit.ts";
+import type { Connection, Database, Transaction } from "../database.ts";
+import * as schema from "../schema.ts";
+import { appendRowsOver } from "./append-rows.ts";
+import { openConnections } from "./connections.ts";
+import { explainDatabaseError } from "./errors.ts";
+import { migratePostgres } from "./migrate.ts";
+import { Outage } from "./outage.ts";
+import { Questions } from "./questions.ts";
+import { PostgresStatements } from "./statements.ts";
+import { StatementWrites } from "./statement-writes.ts";
+import { VersionLook } from "./version-look.ts";
+import { WriteLoop } from "./write-loop.ts";
+
+/** The maximum number of connections of one process, besides the one that listens. */
+const connectionsMax = 8;
+
+/**
+ * Opens the workspace of a PostgreSQL database, and applies missing migrations.
+ * @throws DomainError `unwritable` when the database cannot be reached; `data_too_new` when a newer binary has used it.
+ */
+export async function openPostgres(
+  url: string,
+  {
+    webhooksVisibility = "workspace",
+    onMigration,
+  }: {
+    webhooksVisibility?: WebhooksVisibility;
+    onMigration?: (name: string, number: number, of: number) => void;
+  } = {},
+): Promise<Database> {
+  const connections = openConnections(url, { max: connectionsMax });
+  try {
+    await migratePostgres(connections, { ...(onMigration && { onMigration }) });
+  } catch (error) {
+    await connections.close();
+    throw explainDatabaseError(error);
+  }
+  const look = new VersionLook(connections);
+  // What is remembered of a version is the same for all that only read it.
+  const committed = {};
+  const connection = (
+    statements: PostgresStatements,
+    version: () => string,
+    remembered: object = {},
+  ): Connection =>
+    Object.assign(drizzle(statements as unknown as SqliteFile, { schema }), {
+      engine: "postgres" as const,
+      cacheVersion: { now: version, forget: () => {}, remembered },
+      webhooksVisibility,
+    }) as unknown as Connection;
+  const transaction = (...of: Parameters<typeof connection>): Transaction =>
+    Object.assign(connection(...of), { commit: new Commit() });
+
+  const asked = new PostgresStatements();
+  const questions = new Questions(connections, look, asked, (version) =>
+    connection(asked, version, committed),
+  );
+
+  const listeners: Array<Parameters<Database["onWork"]>[0]> = [];
+  const announce = ({ subscriptionsWithWork, hasFanOuts }: Commit) => {
+    if (subscriptionsWithWork.size > 0 || hasFanOuts)
+      for (const listener of listeners) listener(subscriptionsWithWork, hasFanOuts);
+  };
+  const outage = new Outage(() => writeLoop.write((tx) => void (tx.commit.hasChanged = true)));
+  const explain = (error: unknown) => outage.explain(error);
+
+  const stated = new PostgresStatements();
+  const statementWrites = new StatementWrites({
+    connections,
+    statements: stated,
+    connect: (version) => transaction(stated, version),
+    announce,
+    explain,
+  });
+  const putDown = new PostgresStatements();
+  const writeLoop = new WriteLoop({
+    connections,
+    look,
+    statements: putDown,
+    connect: (version) => transaction(putDown, version, committed),
+    appendRows: appendRowsOver(connections),
+    leave: (call) => statementWrites.add(call),
+    announce,
+    explain,
+  });
+
+  return {
+    ask: (question) => questions.ask(question).catch((error: unknown) => Promise.reject(explain(error))),
+    write: (change, work) => writeLoop.write(change, work),
+    onWork: (listener) => void listeners.push(listener),
+    observeCommits(observer) {
+      writeLoop.observer = observer;
+      statementWrites.observer = observer;
+    },
+    failure: () => outage.failure(),
+    onTrouble: (listener) => outage.listen(listener),
+    probeWrite: () => outage.probe(),
+    async close() {
+      outage.close();
+      await writeLoop.drained();
+      await statementWrites.drained();
+      await connections.close();
+    },
+  };
+}

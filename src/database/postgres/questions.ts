@@ -1,0 +1,86 @@
+import type { Connection } from "../database.ts";
+import type { Connections } from "./connections.ts";
+import { Facts } from "./facts.ts";
+import { nobodyAnswers, type PostgresStatements } from "./statements.ts";
+import type { VersionLook } from "./version-look.ts";
+
+/** A function that needs more look-ups than this does not come to an end. */
+const runsMax = 10_000;
+
+/**
+ * Runs plain functions that only read. Each runs until it asks for something that is not loaded; that is loaded, and it
+ * runs again.
+ */
+export class Questions {
+  readonly #connections: Connections;
+  readonly #look: VersionLook;
+  readonly #connection: Connection;
+  readonly #statements: PostgresStatements;
+  #facts: Facts | undefined;
+  /** Settles when the asynchronous function that runs now is done. */
+  #busy: Promise<void> | undefined;
+
+  /** `connect` makes the connection whose statements are given and whose version for `cached` is the function's result. */
+  constructor(
+    connections: Connections,
+    look: VersionLook,
+    statements: PostgresStatements,
+    connect: (version: () => string) => Connection,
+  ) {
+    this.#connections = connections;
+    this.#look = look;
+    this.#statements = statements;
+    this.#connection = connect(() => {
+      if (!this.#facts) throw new Error("Cached data was asked for outside of a question.");
+      return this.#facts.versionNow();
+    });
+  }
+
+  /** See `Database.ask`. */
+  async ask<T>(question: (db: Connection) => T | Promise<T>): Promise<T> {
+    const facts = new Facts();
+    for (let runs = 0; runs < runsMax; runs++) {
+      const result = await this.#run(question, facts);
+      if (!facts.isInterrupted) {
+        if ("error" in result) throw result.error;
+        return result.value;
+      }
+      if (facts.hasMetChange) throw new Error("A question must not change anything.");
+      if (facts.needsVersion) facts.version = await this.#look.look();
+      const { missing } = facts;
+      if (missing) facts.learn(missing, await this.#connections.query(missing.query.sql, missing.parameters));
+    }
+    throw new Error("A question comes to no end.");
+  }
+
+  // There is one connection. A function that awaits keeps it until it is done, which takes no longer than a few
+  // microtasks, because it may await only the database.
+  async #run<T>(
+    question: (db: Connection) => T | Promise<T>,
+    facts: Facts,
+  ): Promise<{ value: T } | { error: unknown }> {
+    while (this.#busy) await this.#busy;
+    facts.begin();
+    this.#facts = facts;
+    this.#statements.answers = facts;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    try {
+      const value = question(this.#connection);
+      if (!(value instanceof Promise) && !isThenable(value)) return { value };
+      this.#busy = promise;
+      return { value: await value };
+    } catch (error) {
+      return { error };
+    } finally {
+      this.#facts = undefined;
+      this.#statements.answers = nobodyAnswers;
+      this.#busy = undefined;
+      resolve();
+    }
+  }
+}
+
+/** Also true for drizzle's queries, which are thenable but not promises. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
+}

@@ -1,0 +1,269 @@
+import { repeatable } from "../../system/repeatable.ts";
+import { Commit } from "../commit.ts";
+import type { CommitObserver, Transaction } from "../database.ts";
+import { appendQuery, parametersOf, takeNumbers } from "./append-rows.ts";
+import type { Connections } from "./connections.ts";
+import type { Session } from "./session.ts";
+import { causeOf, isOutcomeUnknown, isRepeatable } from "./errors.ts";
+import { changesLock, lockClass } from "./lock-keys.ts";
+import { Replay } from "./replay.ts";
+import {
+  type Answers,
+  nobodyAnswers,
+  type PostgresStatements,
+  type Query,
+  type Result,
+} from "./statements.ts";
+import type { Call, Outcome } from "./write-loop.ts";
+
+/** The maximum number of calls per commit: while their transaction runs, nobody else can commit. */
+const callsPerCommit = 64;
+
+/** How often a commit is begun again after its connection broke. */
+const attemptsMax = 3;
+
+/**
+ * The changes that need statements. They run one after another, over all nodes, under a lock that also keeps away commits
+ * of rows put down: like SQLite's, no change ever sees another's half. Each is a plain function that runs again after
+ * each of its statements (see `Replay`); the calls that wait share a transaction, each in a savepoint of its own.
+ */
+export class StatementWrites {
+  observer: CommitObserver | undefined;
+  readonly #parts: StatementWritesParts;
+  readonly #tx: Transaction;
+  #run: Run | undefined;
+  #waiting: Call[] = [];
+  #isRunning = false;
+  #whenDrained: Array<() => void> = [];
+  #commits = 0;
+
+  constructor(parts: StatementWritesParts) {
+    this.#parts = parts;
+    this.#tx = parts.connect(() => {
+      if (!this.#run) throw new Error("Cached data was asked for outside of a change.");
+      return this.#run.version();
+    });
+  }
+
+  add(call: Call): void {
+    this.#waiting.push(call);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    setImmediate(() => void this.#loop().catch(reportError));
+  }
+
+  /** Resolves when no call is queued or in flight here. */
+  drained(): Promise<void> {
+    if (!this.#isRunning) return Promise.resolve();
+    return new Promise((resolve) => this.#whenDrained.push(resolve));
+  }
+
+  async #loop(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#commitTogether(this.#waiting.splice(0, callsPerCommit));
+    this.#isRunning = false;
+    for (const resolve of this.#whenDrained.splice(0)) resolve();
+  }
+
+  async #commitTogether(calls: Call[]): Promise<void> {
+    const startedAt = this.observer ? performance.now() : 0;
+    try {
+      const { outcomes, commit } = await this.#untilDecided(calls);
+      this.observer?.committed(calls.length, performance.now() - startedAt);
+      this.#settle(outcomes, commit);
+    } catch (error) {
+      this.observer?.failed();
+      const reason = this.#parts.explain(error);
+      for (const { reject, traced } of calls) {
+        traced?.undone(reason);
+        reject(reason);
+      }
+    }
+  }
+
+  async #untilDecided(calls: Call[]): Promise<{ outcomes: Outcome[]; commit: Commit }> {
+    for (let attempt = 1; ; attempt++) {
+      const transaction = new OpenTransaction();
+      try {
+        return await this.#transaction(calls, transaction);
+      } catch (error) {
+        if (!isOutcomeUnknown(error) && !isRepeatable(error)) throw error;
+        // The connection broke while the commit was on its way: only the database knows whether it arrived.
+        const { decided, xid } = transaction;
+        if (decided && xid !== undefined && (await this.#hasCommitted(xid))) return decided;
+        if (attempt === attemptsMax) throw error;
+      }
+    }
+  }
+
+  async #transaction(calls: Call[], open: OpenTransaction): Promise<{ outcomes: Outcome[]; commit: Commit }> {
+    const session = await this.#parts.connections.session();
+    let isOver = false;
+    try {
+      const [, , first] = await Promise.all([
+        session.query(begin, []),
+        session.query(lock, [lockClass, changesLock]),
+        session.query(number, []),
+      ]);
+      open.xid = String(first.rows[0]?.[0]);
+      const commit = new Commit();
+      const outcomes: Outcome[] = [];
+      for (const call of calls) {
+        const run = new Run(this.#parts.statements, this.#tx);
+        const outcome = await this.#runAlone(call, run, session);
+        outcomes.push(outcome);
+        if (!("error" in outcome)) commit.include(run.commit);
+      }
+      open.decided = { outcomes, commit };
+      await session.query(commitStatement, []);
+      isOver = true;
+      return open.decided;
+    } finally {
+      if (!isOver) await session.query(rollback, []).catch(() => {});
+      session.release();
+    }
+  }
+
+  async #runAlone(call: Call, run: Run, session: Session): Promise<Outcome> {
+    await session.query(savepoint, []);
+    const outcome = await this.#runToItsEnd(call, run, session);
+    await ("error" in outcome
+      ? Promise.all([session.query(rollbackToSavepoint, []), session.query(release, [])])
+      : session.query(release, []));
+    return outcome;
+  }
+
+  async #runToItsEnd(call: Call, run: Run, session: Session): Promise<Outcome> {
+    const drawn: unknown[] = [];
+    this.#run = run;
+    try {
+      while (true) {
+        const ended = await run.once(call, drawn);
+        const { pending } = run.replay;
+        if (!pending) return { call, ...ended };
+        try {
+          run.replay.learn(await session.query(pending.query.sql, pending.parameters));
+        } catch (error) {
+          if (causeOf(error) !== undefined) throw error;
+          return { call, error };
+        }
+      }
+    } finally {
+      this.#run = undefined;
+    }
+  }
+
+  async #hasCommitted(xid: string): Promise<boolean> {
+    while (true) {
+      const { rows } = await this.#parts.connections.query(statusOf, [xid]);
+      const [status] = rows[0] as [string | null];
+      if (status !== "in progress") return status === "committed";
+      await Bun.sleep(10);
+    }
+  }
+
+  #settle(outcomes: readonly Outcome[], commit: Commit): void {
+    const shared = { number: ++this.#commits, calls: outcomes.length };
+    for (const outcome of outcomes) {
+      const { call } = outcome;
+      if ("error" in outcome) {
+        call.traced?.undone(outcome.error);
+        call.reject(this.#parts.explain(outcome.error));
+      } else {
+        call.traced?.committed(shared);
+        call.resolve(outcome.value);
+      }
+    }
+    setImmediate(() => this.#parts.announce(commit));
+  }
+}
+
+/** What a `StatementWrites` is made of. */
+export type StatementWritesParts = {
+  connections: Connections;
+  statements: PostgresStatements;
+  connect: (version: () => string) => Transaction;
+  announce: (commit: Commit) => void;
+  /** Notes that a write failed and returns the error for the caller. */
+  explain: (error: unknown) => unknown;
+};
+
+/** What is known of a transaction when its connection breaks. */
+class OpenTransaction {
+  /** Its number, by which the database says what became of it. */
+  xid: string | undefined;
+  /** What it comes to if it has committed; undefined while it was not told to. */
+  decided: { outcomes: Outcome[]; commit: Commit } | undefined;
+}
+
+/** One call on its way through the runs of its change. */
+class Run implements Answers {
+  readonly replay = new Replay();
+  readonly #statements: PostgresStatements;
+  readonly #tx: Transaction;
+  #version = "";
+  commit = new Commit();
+
+  constructor(statements: PostgresStatements, tx: Transaction) {
+    this.#statements = statements;
+    this.#tx = tx;
+  }
+
+  /** Runs the change once, as far as it comes. */
+  async once(call: Call, drawn: unknown[]): Promise<{ value: unknown } | { error: unknown }> {
+    this.replay.begin();
+    this.#version = newVersion();
+    this.commit = new Commit();
+    this.commit.traceparent = call.traced?.traceparent ?? null;
+    this.#tx.commit = this.commit;
+    this.#statements.answers = this;
+    try {
+      return {
+        value: await repeatable(drawn, async () => {
+          const value = await call.change(this.#tx);
+          this.#writeRows();
+          return value;
+        }),
+      };
+    } catch (error) {
+      return { error };
+    } finally {
+      this.#statements.answers = nobodyAnswers;
+    }
+  }
+
+  /**
+   * The version for `cached`: another one in each run, since a run must come to the same statements as those before it,
+   * and after each change.
+   */
+  version(): string {
+    return this.#version;
+  }
+
+  answer(query: Query, parameters: readonly unknown[]): Result {
+    this.#writeRows();
+    const result = this.replay.answer(query, parameters);
+    if (query.isChange) this.#version = newVersion();
+    return result;
+  }
+
+  /** Writes the rows that were put down so far, for statements after them have to see them. */
+  #writeRows(): void {
+    const { appended } = this.commit;
+    if (appended.isEmpty || appended.isLeftAside) return;
+    const rows = appended.takeAll();
+    takeNumbers(rows, this.replay.answer(appendQuery, parametersOf(rows, { version: null })), this.commit);
+  }
+}
+
+let versions = 0;
+const newVersion = () => String(++versions);
+
+const begin = "BEGIN";
+const lock = "SELECT pg_advisory_xact_lock($1::integer, $2::integer)";
+const number = "SELECT pg_current_xact_id()::text";
+const savepoint = "SAVEPOINT call";
+const release = "RELEASE SAVEPOINT call";
+const rollbackToSavepoint = "ROLLBACK TO SAVEPOINT call";
+const commitStatement = "COMMIT";
+const rollback = "ROLLBACK";
+const statusOf = "SELECT pg_xact_status($1::text::xid8)";

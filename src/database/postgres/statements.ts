@@ -1,0 +1,78 @@
+import type { SQLQueryBindings } from "bun:sqlite";
+import type { Statement, Statements } from "../statements.ts";
+import { numbered } from "./placeholders.ts";
+
+/** What a statement gave: its rows, each in the order of the columns, whose names may repeat. */
+export type Result = {
+  readonly rows: readonly unknown[][];
+  readonly columns: readonly string[];
+  /** How many rows it returned or, if it returns none, changed. */
+  readonly count: number;
+};
+
+/** A statement as PostgreSQL takes it. */
+export type Query = {
+  readonly sql: string;
+  /** Whether it changes anything, or needs the lock that changes are made under. */
+  readonly isChange: boolean;
+};
+
+/**
+ * What answers the statements of a function that runs now: from what is loaded, or by throwing an `Interruption`, after
+ * which the function runs again.
+ */
+export type Answers = { answer(query: Query, parameters: readonly unknown[]): Result };
+
+/**
+ * Ends a run of a plain function whose statement has no answer yet. No fault and no `Error`: rules must let it pass, and
+ * it needs no stack.
+ */
+export class Interruption {}
+
+export const nobodyAnswers: Answers = {
+  answer() {
+    throw new Error("A statement ran outside of a question and of a change.");
+  },
+};
+
+/**
+ * The statements of a connection to PostgreSQL. A plain function asks them as it asks SQLite's; whoever runs the function
+ * says in `answers` what answers them meanwhile.
+ */
+export class PostgresStatements implements Statements {
+  answers: Answers = nobodyAnswers;
+
+  prepare<Row, Parameters extends SQLQueryBindings[]>(text: string): Statement<Row, Parameters> {
+    const { text: sql, names } = numbered(text);
+    const query: Query = { sql, isChange: !/^\s*select\b/i.test(sql) };
+    const answer = (parameters: readonly unknown[]) =>
+      this.answers.answer(query, names.length === 0 ? parameters : namedParameters(names, parameters[0]));
+    return {
+      get(...parameters) {
+        const { columns, rows } = answer(parameters);
+        return rows[0] === undefined ? null : (objectOf(columns, rows[0]) as Row);
+      },
+      all(...parameters) {
+        const { columns, rows } = answer(parameters);
+        return rows.map((row) => objectOf(columns, row) as Row);
+      },
+      values: (...parameters) => answer(parameters).rows as unknown[][],
+      run: (...parameters) => ({ changes: answer(parameters).count, lastInsertRowid: 0 }),
+    };
+  }
+}
+
+function objectOf(columns: readonly string[], row: readonly unknown[]): Record<string, unknown> {
+  const object: Record<string, unknown> = {};
+  for (const [at, column] of columns.entries()) object[column] = row[at];
+  return object;
+}
+
+/** @throws Error when one is missing, as SQLite does. */
+function namedParameters(names: readonly string[], values: unknown): unknown[] {
+  return names.map((name) => {
+    const value = (values as Record<string, unknown>)[name];
+    if (value === undefined) throw new Error(`Missing parameter "${name}"`);
+    return value;
+  });
+}

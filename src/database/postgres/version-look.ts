@@ -1,0 +1,29 @@
+import type { Connections } from "./connections.ts";
+
+const stampQuery = "SELECT stamp FROM workspace_stamp WHERE id = 1";
+
+/**
+ * The version of cacheable data, which any node may change. It is looked up once for all that ask in one turn of the event
+ * loop: a request is handled in a later turn than the one in which it was sent, so it sees what was committed before.
+ */
+export class VersionLook {
+  readonly #connections: Connections;
+  #ofThisTurn: Promise<string> | undefined;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  look(): Promise<string> {
+    if (!this.#ofThisTurn) {
+      this.#ofThisTurn = this.#ask();
+      setImmediate(() => (this.#ofThisTurn = undefined));
+    }
+    return this.#ofThisTurn;
+  }
+
+  async #ask(): Promise<string> {
+    const { rows } = await this.#connections.query(stampQuery, []);
+    return String((rows[0] as [string] | undefined)?.[0]);
+  }
+}

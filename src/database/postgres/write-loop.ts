@@ -1,0 +1,205 @@
+import type { TracedCommit, TracedWork } from "../../tracing/work.ts";
+import { Commit } from "../commit.ts";
+import type { CommitObserver, Transaction } from "../database.ts";
+import type { AppendRows } from "./append-rows.ts";
+import { Facts } from "./facts.ts";
+import { isThenable } from "./questions.ts";
+import type { Connections } from "./connections.ts";
+import { nobodyAnswers, type PostgresStatements } from "./statements.ts";
+import type { VersionLook } from "./version-look.ts";
+
+/** One call of `Database.write`. */
+export type Call = {
+  change: (tx: Transaction) => unknown;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+  traced: TracedCommit | undefined;
+};
+
+/** The outcome of one call; the caller learns it only after the commit. */
+export type Outcome = { call: Call } & ({ value: unknown } | { error: unknown });
+
+/** The maximum number of calls per commit, so that no call waits long for the others. */
+const callsPerCommit = 512;
+
+/** So often may the workspace change under a batch before its calls are made one after the other. */
+const attemptsMax = 10;
+
+/**
+ * The changes that only put rows down: nearly all, by number. Those of one turn of the event loop run as plain functions
+ * on what is in memory, and their rows are written together in one call, which finds out in its own transaction whether
+ * the workspace is still what they saw. A change that comes to any other statement is left to `statementWrites`.
+ */
+export class WriteLoop {
+  observer: CommitObserver | undefined;
+  readonly #parts: WriteLoopParts;
+  readonly #tx: Transaction;
+  #facts: Facts | undefined;
+  /** The version that the latest commit or look saw. */
+  #version: string | undefined;
+  #waiting: Call[] = [];
+  #isRunning = false;
+  #whenDrained: Array<() => void> = [];
+  #commits = 0;
+
+  constructor(parts: WriteLoopParts) {
+    this.#parts = parts;
+    this.#tx = parts.connect(() => {
+      if (!this.#facts) throw new Error("Cached data was asked for outside of a change.");
+      return this.#facts.versionNow();
+    });
+  }
+
+  /** See `Database.write`. */
+  write<T>(change: (tx: Transaction) => T | Promise<T>, work?: TracedWork): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.push({
+      change,
+      resolve: resolve as (value: unknown) => void,
+      reject,
+      traced: work?.beginCommit(),
+    });
+    if (!this.#isRunning) {
+      this.#isRunning = true;
+      setImmediate(() => void this.#run().catch(reportError));
+    }
+    return promise;
+  }
+
+  /** Resolves when no write is queued or in flight here. */
+  drained(): Promise<void> {
+    if (!this.#isRunning) return Promise.resolve();
+    return new Promise((resolve) => this.#whenDrained.push(resolve));
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, callsPerCommit);
+      try {
+        await this.#commitTogether(batch);
+      } catch (error) {
+        const reason = this.#parts.explain(error);
+        this.observer?.failed();
+        for (const { reject, traced } of batch) {
+          traced?.undone(reason);
+          reject(reason);
+        }
+      }
+    }
+    this.#isRunning = false;
+    for (const resolve of this.#whenDrained.splice(0)) resolve();
+  }
+
+  async #commitTogether(batch: Call[]): Promise<void> {
+    const startedAt = this.observer ? performance.now() : 0;
+    this.#version ??= await this.#parts.look.look();
+    let presumesNoFanOuts = true;
+    let calls: readonly Call[] = batch;
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const commit = new Commit();
+      commit.presumesNoFanOuts = presumesNoFanOuts;
+      const { outcomes, others } = await this.#runAll(calls, commit);
+      for (const call of others) this.#parts.leave(call);
+      if (outcomes.length === 0) return;
+      const said = await this.#write(commit);
+      if (said === "written") {
+        this.observer?.committed(outcomes.length, performance.now() - startedAt);
+        this.#settle(outcomes, commit);
+        return;
+      }
+      if (said === "fan_outs") presumesNoFanOuts = false;
+      calls = outcomes.map(({ call }) => call);
+    }
+    for (const call of calls) this.#parts.leave(call);
+  }
+
+  /** Runs each call until nothing is missing. Returns `others`, which have to be made by statements. */
+  async #runAll(calls: readonly Call[], commit: Commit): Promise<{ outcomes: Outcome[]; others: Call[] }> {
+    const outcomes: Outcome[] = [];
+    const others: Call[] = [];
+    let open = calls.map((call) => ({ call, facts: new Facts() }));
+    while (open.length > 0) {
+      const interrupted: typeof open = [];
+      for (const each of open) {
+        each.facts.version = this.#version;
+        const ended = await this.#runOne(each.call, each.facts, commit);
+        if (each.facts.hasMetChange) others.push(each.call);
+        else if (each.facts.isInterrupted) interrupted.push(each);
+        else outcomes.push({ call: each.call, ...ended });
+      }
+      if (interrupted.some(({ facts }) => facts.needsVersion)) this.#version = await this.#parts.look.look();
+      await Promise.all(interrupted.map(({ facts }) => this.#load(facts)));
+      open = interrupted;
+    }
+    return { outcomes, others };
+  }
+
+  async #load(facts: Facts): Promise<void> {
+    const { missing } = facts;
+    if (missing)
+      facts.learn(missing, await this.#parts.connections.query(missing.query.sql, missing.parameters));
+  }
+
+  async #runOne(call: Call, facts: Facts, commit: Commit): Promise<{ value: unknown } | { error: unknown }> {
+    commit.appended.beginCall();
+    facts.begin();
+    this.#facts = facts;
+    this.#parts.statements.answers = facts;
+    this.#tx.commit = commit;
+    commit.traceparent = call.traced?.traceparent ?? null;
+    try {
+      const result = call.change(this.#tx);
+      const value = isThenable(result) ? await result : result;
+      if (facts.isInterrupted) commit.appended.undoCall();
+      return { value };
+    } catch (error) {
+      commit.appended.undoCall();
+      return { error };
+    } finally {
+      this.#facts = undefined;
+      this.#parts.statements.answers = nobodyAnswers;
+    }
+  }
+
+  async #write(commit: Commit): Promise<"written" | "stale" | "fan_outs"> {
+    if (commit.appended.isEmpty) {
+      // Nothing to write, but a refusal must not rest on what another node has changed meanwhile.
+      const version = await this.#parts.look.look();
+      const isCurrent = this.#version === undefined || version === this.#version;
+      this.#version = version;
+      return isCurrent ? "written" : "stale";
+    }
+    const { said, version } = await this.#parts.appendRows(commit, this.#version ?? null);
+    this.#version = version;
+    return said;
+  }
+
+  #settle(outcomes: readonly Outcome[], commit: Commit): void {
+    const shared = { number: ++this.#commits, calls: outcomes.length };
+    for (const outcome of outcomes) {
+      const { call } = outcome;
+      if ("error" in outcome) {
+        call.traced?.undone(outcome.error);
+        call.reject(this.#parts.explain(outcome.error));
+      } else {
+        call.traced?.committed(shared);
+        call.resolve(outcome.value);
+      }
+    }
+    setImmediate(() => this.#parts.announce(commit));
+  }
+}
+
+/** What a `WriteLoop` is made of. */
+export type WriteLoopParts = {
+  connections: Connections;
+  look: VersionLook;
+  statements: PostgresStatements;
+  connect: (version: () => string) => Transaction;
+  appendRows: AppendRows;
+  /** Makes the call in a transaction of statements. */
+  leave: (call: Call) => void;
+  announce: (commit: Commit) => void;
+  /** Notes that a write failed and returns the error for the caller. */
+  explain: (error: unknown) => unknown;
+};
