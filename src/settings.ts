@@ -87,14 +87,6 @@ export const settings = {
     parse: (text: string) => text,
     fallback: "",
   },
-  /** Empty: the database is a file in the data folder. Secret, since it holds a password. */
-  databaseUrl: {
-    name: "PARLEY_DATABASE_URL",
-    takes: "the address of a PostgreSQL database: postgres://user:password@host:port/database",
-    parse: (text: string) => ("problem" in parseDatabaseUrl(text) ? undefined : text),
-    fallback: "",
-    isSecret: true,
-  },
   host: {
     name: "PARLEY_HOST",
     takes: "an address to listen on",
