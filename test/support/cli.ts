@@ -2,13 +2,17 @@ import { existsSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { expect } from "bun:test";
 import { until } from "./conditions.ts";
+import { environmentOf } from "./engine.ts";
 import { parley } from "./server.ts";
 
 /** How a command ended and what it said. */
 export type Ran = { status: number; stdout: string; stderr: string };
 
-/** All that a command sees of the environment, and what a test adds. */
-const baseEnvironment = { PATH: process.env.PATH ?? "", HOME: "/nonexistent" };
+/** All that a command on the data folder sees of the environment, before what a test adds. */
+function baseEnvironment(dataDir: string): Record<string, string> {
+  const found = { PATH: process.env.PATH ?? "", HOME: "/nonexistent" };
+  return { ...found, PARLEY_DATA_DIR: dataDir, ...environmentOf(dataDir) };
+}
 
 /** Runs the compiled program on the data folder, without a terminal, and waits for its end. */
 export async function run(
@@ -20,7 +24,7 @@ export async function run(
   requireBuild();
   const child = Bun.spawn([parley, ...args], {
     cwd,
-    env: { ...baseEnvironment, PARLEY_DATA_DIR: dataDir, ...environment },
+    env: { ...baseEnvironment(dataDir), ...environment },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -99,7 +103,7 @@ export function startServing(
   stdin: "ignore" | Blob = "ignore",
 ): Serving {
   requireBuild();
-  return new Serving(args, { ...baseEnvironment, PARLEY_DATA_DIR: dataDir, ...environment }, stdin);
+  return new Serving(args, { ...baseEnvironment(dataDir), ...environment }, stdin);
 }
 
 /** A command on a pseudo-terminal of 80 columns: `await using screen = onTerminal(…)`. */
@@ -171,9 +175,8 @@ export function onTerminal(
 ): Screen {
   requireBuild();
   return new Screen(args, {
-    ...baseEnvironment,
+    ...baseEnvironment(dataDir),
     TERM: "xterm-256color",
-    PARLEY_DATA_DIR: dataDir,
     ...environment,
   });
 }

@@ -3,7 +3,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 
 /** The folder with PostgreSQL's programs, of the newest version that Debian's packages have installed, or of the PATH. */
-function folderOfPrograms(): string | undefined {
+function findFolderOfPrograms(): string | undefined {
   const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
   const installed = versions
     .sort((one, other) => Number(other) - Number(one))
@@ -12,16 +12,21 @@ function folderOfPrograms(): string | undefined {
   return installed ?? Bun.which("postgres")?.replace(/\/postgres$/, "");
 }
 
+const folderOfPrograms = findFolderOfPrograms();
+
 /** @throws when there is no PostgreSQL on this machine. */
 export function requireFolderOfPrograms(): string {
-  const folder = folderOfPrograms();
-  if (folder === undefined) throw new Error("There is no PostgreSQL here. Debian's package is postgresql.");
-  return folder;
+  if (folderOfPrograms === undefined)
+    throw new Error("There is no PostgreSQL here. Debian's package is postgresql.");
+  return folderOfPrograms;
 }
 
 /** The number of PostgreSQL's version before its first dot. */
-export function majorVersion(): number {
-  const { stdout } = Bun.spawnSync([join(requireFolderOfPrograms(), "postgres"), "--version"]);
+export const majorVersion = readMajorVersion();
+
+function readMajorVersion(): number {
+  if (folderOfPrograms === undefined) return 0;
+  const { stdout } = Bun.spawnSync([join(folderOfPrograms, "postgres"), "--version"]);
   return Number(/ (\d+)/.exec(stdout.toString())?.[1]);
 }
 
@@ -55,6 +60,16 @@ export async function command(folder: string, [program = "", ...words]: string[]
   });
   if ((await child.exited) === 0) return;
   throw new Error(`${program} failed: ${textOf(join(folder, "said"))}\n${textOf(join(folder, "log"))}`);
+}
+
+/**
+ * Runs one of PostgreSQL's programs while the whole process waits.
+ * @throws when it fails, with what it said.
+ */
+export function runNow([program = "", ...words]: string[]): void {
+  const command_ = [join(requireFolderOfPrograms(), program), ...words];
+  const { success, stderr } = Bun.spawnSync(command_, { env: { LC_ALL: "C" } });
+  if (!success) throw new Error(`${program} failed: ${stderr.toString()}`);
 }
 
 /** The text of the file, empty where there is none. */

@@ -1,4 +1,13 @@
-import { appendFileSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
@@ -9,6 +18,7 @@ import {
   command,
   majorVersion,
   requireFolderOfPrograms,
+  runNow,
   textOf,
 } from "./postgres-programs.ts";
 
@@ -75,9 +85,14 @@ export class TestPostgres implements AsyncDisposable {
    * about 20 ms: files are copied instead of logged.
    */
   async createDatabase(name: string, template = "template1"): Promise<string> {
-    const strategy = majorVersion() >= 15 ? " STRATEGY file_copy" : "";
-    await this.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"${strategy}`);
+    await this.query(creation(name, template));
     return this.url(name);
+  }
+
+  /** As `createDatabase`, while the whole process waits, for where a test cannot. */
+  createDatabaseNow(name: string, template: string): void {
+    const to = ["-h", this.folder, "-p", String(this.port), "-U", user, "-d", "postgres"];
+    runNow(["psql", ...to, "--no-psqlrc", "-q", "-c", creation(name, template)]);
   }
 
   /** Removes the database, ending whoever is connected to it. */
@@ -125,7 +140,7 @@ export async function startPostgres(
   options: { settings?: Record<string, string>; withStandby?: boolean; standbyOf?: TestPostgres } = {},
 ): Promise<TestPostgres> {
   requireFolderOfPrograms();
-  const folder = mkdtempSync(join(tmpdir(), "parley-postgres-"));
+  const folder = mkdtempSync(join(roomyMemory() ?? tmpdir(), "parley-postgres-"));
   if (account) chownSync(folder, account.uid, account.gid);
   const remove = keep(folder);
   const { standbyOf } = options;
@@ -159,7 +174,7 @@ export async function startPostgres(
  */
 async function initialize(folder: string, password: string): Promise<void> {
   writeFileSync(join(folder, "password"), password);
-  const locale = majorVersion() >= 15 ? ["--locale-provider=icu", "--icu-locale=en-US"] : [];
+  const locale = majorVersion >= 15 ? ["--locale-provider=icu", "--icu-locale=en-US"] : [];
   const access = ["--auth-local=trust", "--auth-host=md5", "--pwfile=password", "-U", user];
   await command(folder, [
     "initdb",
@@ -173,6 +188,11 @@ async function initialize(folder: string, password: string): Promise<void> {
     "--no-sync",
   ]);
   appendFileSync(join(folder, "data", "postgresql.conf"), "include 'tests.conf'\n");
+}
+
+function creation(name: string, template: string): string {
+  const strategy = majorVersion >= 15 ? " STRATEGY file_copy" : "";
+  return `CREATE DATABASE "${name}" TEMPLATE "${template}"${strategy}`;
 }
 
 /** Between the choice of a port and its use somebody else may take it, whereupon another is tried. */
@@ -241,13 +261,26 @@ function keep(folder: string): () => Promise<void> {
   };
 }
 
+/** A file system in memory with room for what a run holds at once: a new database is made of 300 files. */
+function roomyMemory(): string | undefined {
+  const path = "/dev/shm";
+  if (!existsSync(path)) return undefined;
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize >= 2 ** 31 ? path : undefined;
+}
+
 let shared: Promise<TestPostgres> | undefined;
 let databases = 0;
 
-/** A new empty database in a PostgreSQL that this process starts once: `await using database = await freshDatabase()`. */
-export async function freshDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
+/** The PostgreSQL that this process starts once, for all tests that do not stop it. */
+export function sharedPostgres(): Promise<TestPostgres> {
   shared ??= startPostgres();
-  const postgres = await shared;
+  return shared;
+}
+
+/** A new empty database in the shared PostgreSQL: `await using database = await freshDatabase()`. */
+export async function freshDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
+  const postgres = await sharedPostgres();
   const name = `test_${++databases}`;
   return {
     url: await postgres.createDatabase(name),

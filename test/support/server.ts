@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./conditions.ts";
 import { atEndOfRun } from "./end-of-run.ts";
+import { environmentOf } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { openWorkspace } from "./workspace.ts";
 
@@ -129,7 +130,7 @@ export async function startServer(
   const folder = options.dataDir === undefined ? temporaryFolder() : undefined;
   const dataDir = options.dataDir ?? folder?.path ?? "";
   if (folder) await (await openWorkspace(dataDir))[Symbol.asyncDispose]();
-  const environment = { ...defaultEnvironment, ...options.environment };
+  const environment = { ...defaultEnvironment, ...environmentOf(dataDir), ...options.environment };
   const server = new TestServer(dataDir, environment, options.within ?? [], folder);
   try {
     await server.start();
