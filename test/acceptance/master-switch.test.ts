@@ -50,7 +50,7 @@ describe("with INTEGRATIONS_ENABLED=false", () => {
     const started = await stage.server.logLine((line) => line.msg === "server.started");
     expect(started).toMatchObject({ integrations_enabled: false });
     await until("the retry is due", () => Date.now() - (listener.receiver.requests[0]?.at ?? 0) > 400);
-    expect(stage.queued(listener.subscription)).toBe(3);
+    expect(await stage.queued(listener.subscription)).toBe(3);
     expect(listener.receiver.requests).toHaveLength(1);
 
     await stage.restart();

@@ -1,8 +1,7 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { join } from "node:path";
 import { postMessage } from "../../src/messages/messages.ts";
 import { subjectOf } from "../../src/users/users.ts";
+import { columnOf } from "../support/data.ts";
 import { seedCast } from "../support/cast.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
@@ -18,16 +17,15 @@ test("the messages of one commit leave no gap, even if some of its calls are rol
       postMessage(tx, subjectOf(cast.member), id, { body });
       if (isUndone) throw new Error("changed my mind");
     });
-  using file = new SqliteFile(join(folder.path, "parley.db"), { readonly: true });
   const positions = () =>
-    file.query("SELECT position FROM messages WHERE channel_id = ? ORDER BY position").values(id).flat();
-  const last = () => file.query("SELECT last_position FROM channels WHERE id = ?").values(id).flat();
+    columnOf<number>(folder.path, "SELECT position FROM messages WHERE channel_id = ? ORDER BY position", id);
+  const last = () => columnOf<number>(folder.path, "SELECT last_position FROM channels WHERE id = ?", id);
 
-  const before = positions().length;
+  const before = (await positions()).length;
   await Promise.all(["one", "two", "three"].map((body) => post(body, false)));
-  expect(last()).toEqual([before + 3]);
+  expect(await last()).toEqual([before + 3]);
   const undone = [true, false, false, true, true, false];
   await Promise.allSettled(undone.map((isUndone) => post("again", isUndone)));
-  expect(positions()).toEqual(Array.from({ length: before + 6 }, (_, place) => place + 1));
-  expect(last()).toEqual([before + 6]);
+  expect(await positions()).toEqual(Array.from({ length: before + 6 }, (_, place) => place + 1));
+  expect(await last()).toEqual([before + 6]);
 });

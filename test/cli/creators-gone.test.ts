@@ -40,7 +40,7 @@ describe.each(endings)("with its creator, a %s,", (kind) => {
     await webhooks.post(direct, "private");
     expect((await other.delivered()).map(({ data }) => data.body)).toEqual(["private"]);
     expect(await webhooks.shown(made)).toMatchObject({ status: "disabled", disabled_at: expect.any(String) });
-    expect([receiver.requests.length, webhooks.queued(made)]).toEqual([0, 1]);
+    expect([receiver.requests.length, await webhooks.queued(made)]).toEqual([0, 1]);
     const list = ["audit", "list", "--action", "webhook.disabled"];
     const entries = await runJson<AuditEntry[]>(webhooks.dataDir, list);
     expect(entries[0]).toMatchObject({
@@ -125,7 +125,7 @@ test("with WEBHOOKS_VISIBILITY=creator, nothing is sent for a creator who is gon
   const kept = await run(dataDir, [...ending(user), "--yes", "--keep-webhooks"], settings);
   expect(kept.stdout).toContain(`Even so, nothing is sent to them while ${user.name} is gone`);
   await own.webhooks.post(team.general, "while they are gone");
-  expect([own.webhooks.queued(made), receiver.requests.length]).toEqual([0, 0]);
+  expect([await own.webhooks.queued(made), receiver.requests.length]).toEqual([0, 0]);
 
   await run(dataDir, ["users", "reactivate", user.id], settings);
   await own.webhooks.post(team.general, "back");
@@ -136,5 +136,5 @@ test("with WEBHOOKS_VISIBILITY=creator, nothing is sent for a creator who is gon
   const enabled = await run(dataDir, ["webhooks", "enable", made.id], settings);
   expect(enabled.stdout).toContain("so nothing is sent to it (WEBHOOKS_VISIBILITY=creator)");
   await own.webhooks.post(team.general, "gone again");
-  expect(own.webhooks.queued(made)).toBe(0);
+  expect(await own.webhooks.queued(made)).toBe(0);
 });

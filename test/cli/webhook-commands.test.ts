@@ -203,11 +203,11 @@ test("pending events are dropped on request", async () => {
   await stage.post(channel);
   await receiver.received(1);
   await until("the failure counts", async () => (await stage.shown(made)).consecutive_failures === 1);
-  expect(stage.queued(made)).toBe(1);
+  expect(await stage.queued(made)).toBe(1);
   expect((await run(stage.dataDir, ["webhooks", "list"])).stdout).toMatch(/^Discarding +failing \(1\) /m);
   await json("webhooks", "disable", made.id, "--yes");
   await json("webhooks", "enable", "Discarding", "--discard-pending", "--yes");
-  expect(stage.queued(made)).toBe(0);
+  expect(await stage.queued(made)).toBe(0);
 });
 
 test("on a terminal prompts ask for everything that a subscription needs", async () => {

@@ -1,13 +1,13 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { join } from "node:path";
 import { webhookEvents } from "../../src/event-types.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { type ApiClient, apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
+import { countOf } from "../support/data.ts";
+import { environmentOfChild } from "../support/engine.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { CrashCopy } from "./crash-copy.ts";
+import { copyAfterCrash, type CrashCopy } from "./crash-copy.ts";
 import { Ledger, type Subscribed } from "./ledger.ts";
 import { keyOf, type Playground, Sender } from "./load.ts";
 import { Random } from "./random.ts";
@@ -28,7 +28,11 @@ const environment = {
 
 async function makePlayground(dataDir: string): Promise<Playground> {
   const program = Bun.fileURLToPath(import.meta.resolve("./make-playground.ts"));
-  const child = Bun.spawn([process.execPath, program, dataDir], { stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([process.execPath, program, dataDir], {
+    env: environmentOfChild(dataDir),
+    stdout: "pipe",
+    stderr: "inherit",
+  });
   const printed = await child.stdout.text();
   expect(await child.exited).toBe(0);
   return JSON.parse(printed) as Playground;
@@ -79,32 +83,34 @@ function expectEveryChangeDelivered(senders: readonly Sender[], subscribed: read
 }
 
 /** Each event has a cause and each change an event; the log has one success per delivery, and the queue is empty. */
-function expectWhole(copy: CrashCopy, subscribed: readonly Subscribed[]): void {
-  expect(copy.damage()).toEqual([]);
-  expect(copy.column("SELECT event_seq FROM jobs")).toEqual([]);
+async function expectWhole(copy: CrashCopy, subscribed: readonly Subscribed[]): Promise<void> {
+  expect(await copy.damage()).toEqual([]);
+  expect(await copy.column("SELECT event_seq FROM jobs")).toEqual([]);
   const withGaps = `SELECT channels.id FROM channels JOIN messages ON channel_id = channels.id GROUP BY channels.id
     HAVING count(*) <> max(position) OR min(position) <> 1 OR max(position) <> last_position`;
-  expect(copy.column(withGaps)).toEqual([]);
+  expect(await copy.column(withGaps)).toEqual([]);
 
   // Only the last text of an edited message is stored, and no text of a deleted one.
-  const changes = copy.column(`
-    SELECT iif(type = 'standard', 'message.created ' || id, type || ' ' || author_id) FROM messages UNION ALL
+  const changes = await copy.column(`
+    SELECT CASE type WHEN 'standard' THEN 'message.created ' || id ELSE type || ' ' || author_id END FROM messages UNION ALL
     SELECT 'message.updated ' || id || ' ' || body FROM messages WHERE edited_at > 0 AND deleted_at IS NULL UNION ALL
     SELECT 'message.deleted ' || id FROM messages WHERE deleted_at IS NOT NULL UNION ALL
     SELECT 'reaction.added ' || message_id || ' ' || emoji FROM reactions UNION ALL
     SELECT 'channel.member_added ' || author_id FROM messages WHERE type = 'member_joined'`);
-  const events = copy.envelopes().map(keyOf);
+  const events = (await copy.envelopes()).map(keyOf);
   const told = new Set(events);
   expect(told.size).toBe(events.length);
   expect(changes.filter((change) => !told.has(change))).toEqual([]);
   const made = new Set(changes);
-  const edited = new Set(copy.column("SELECT id FROM messages WHERE edited_at > 0"));
+  const edited = new Set(await copy.column("SELECT id FROM messages WHERE edited_at > 0"));
   const isOldEdit = (key: string) =>
     key.startsWith("message.updated ") && edited.has(key.split(" ")[1] ?? "");
   expect(events.filter((event) => !made.has(event) && !isOldEdit(event))).toEqual([]);
 
-  const envelopes = new Set(copy.envelopes());
-  const successes = copy.column("SELECT subscription_id || ' ' || event_id FROM attempts WHERE succeeded");
+  const envelopes = new Set(await copy.envelopes());
+  const successes = await copy.column(
+    "SELECT subscription_id || ' ' || event_id FROM attempts WHERE succeeded = 1",
+  );
   const isAmongThem = new Set(successes);
   for (const { id, receiver } of subscribed) {
     for (const [event, { body }] of receiver.delivered) {
@@ -140,24 +146,23 @@ async function crashAgainAndAgain(random: Random): Promise<void> {
   for (let kill = 0; kill < kills; kill++) {
     await loadAndKill(server, playground.token, senders, random.between(1, 150));
     await Promise.all(receivers.map((receiver) => receiver.quiet()));
-    using copy = new CrashCopy(folder.path);
-    expect(copy.damage()).toEqual([]);
-    ledger.closeAfterCrash(copy);
+    using copy = await copyAfterCrash(folder.path);
+    expect(await copy.damage()).toEqual([]);
+    await ledger.closeAfterCrash(copy);
     await server.start();
   }
 
   for (const receiver of receivers) receiver.isTame = true;
-  using file = new SqliteFile(join(folder.path, "parley.db"), { readonly: true });
-  const queued = file.query("SELECT 1 FROM jobs LIMIT 1");
-  await until("every delivery is made", () => queued.get() === null, { timeout_ms: 60_000 });
+  const isDone = async () => (await countOf(folder.path, "jobs")) === 0;
+  await until("every delivery is made", isDone, { timeout_ms: 60_000 });
   expect(await server.stop()).toBe(0);
   // No crash made the workspace look like an older copy of itself.
   expect(server.logLines().filter((line) => line.includes('"deliveries.held"'))).toEqual([]);
 
-  using copy = new CrashCopy(folder.path);
-  ledger.expectBalanced(copy);
+  using copy = await copyAfterCrash(folder.path);
+  await ledger.expectBalanced(copy);
   expectEveryChangeDelivered(senders, subscribed);
-  expectWhole(copy, subscribed);
+  await expectWhole(copy, subscribed);
   expect(canary.delivered.size).toBe(0);
 }
 

@@ -35,9 +35,9 @@ export class Ledger {
   }
 
   /** Attributes what is missing in the log to the latest crash. Call it after each crash, with nothing running. */
-  closeAfterCrash(copy: CrashCopy): void {
-    const queued = copy.queued();
-    for (const [subscription, missing] of this.#missing(copy)) {
+  async closeAfterCrash(copy: CrashCopy): Promise<void> {
+    const queued = await copy.queued();
+    for (const [subscription, missing] of await this.#missing(copy)) {
       expect(missing.length, `requests of ${subscription} that are not in the log`).toBeLessThanOrEqual(
         inFlightMax,
       );
@@ -49,13 +49,14 @@ export class Ledger {
   }
 
   /** Expects that no request is missing except those lost in crashes. */
-  expectBalanced(copy: CrashCopy): void {
-    expect([...this.#missing(copy).values()].flat()).toEqual([]);
+  async expectBalanced(copy: CrashCopy): Promise<void> {
+    const missing = await this.#missing(copy);
+    expect([...missing.values()].flat()).toEqual([]);
   }
 
   /** The pairs of subscription and event whose requests and logged attempts differ unexpectedly, and by how many. */
-  #missing(copy: CrashCopy): Map<string, Array<[pair: string, count: number]>> {
-    const attempts = copy.attempts();
+  async #missing(copy: CrashCopy): Promise<Map<string, Array<[pair: string, count: number]>>> {
+    const attempts = await copy.attempts();
     const missing = this.#subscribed.map(({ id, receiver }) => {
       const differences = [...receiver.delivered].map(([event, { requests }]): [string, number] => {
         const pair = `${id} ${event}`;

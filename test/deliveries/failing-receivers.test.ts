@@ -80,7 +80,7 @@ test("a receiver that is down for long is disabled, logged once, and gets every 
     Array.from({ length: 30 }, (_, nth) => stage.post(channel, `message ${before + nth + 1}`)),
   );
   const requests = listener.receiver.requests.length;
-  expect(stage.queued(subscription)).toBe(before + 30);
+  expect(await stage.queued(subscription)).toBe(before + 30);
 
   state.isAway = () => false;
   expect(listener.receiver.requests).toHaveLength(requests);

@@ -107,7 +107,7 @@ describe.each(losses)("when the key %s", (what, lose, reason) => {
       consecutive_failures: 0,
       deliveries: [],
     });
-    expect(stage.queued({ id })).toBe(4);
+    expect(await stage.queued({ id })).toBe(4);
     expect(noted()).toHaveLength(1);
     expect(listener.receiver.requests).toEqual([]);
 

@@ -132,14 +132,14 @@ describe("a replay", () => {
     const shown = await stage.shown(listener.subscription);
     expect(shown).toMatchObject({ status: "active", consecutive_failures: 1 });
     // What is queued is the retry of the original, hours away.
-    expect(stage.queued(listener.subscription)).toBe(1);
+    expect(await stage.queued(listener.subscription)).toBe(1);
     expect(listener.receiver.requests).toHaveLength(5);
   });
 
   test("that fails leaves an empty queue empty", async () => {
     await using listener = await delivered(statuses(200, 500));
     await replayed(listener.attemptId);
-    expect(stage.queued(listener.subscription)).toBe(0);
+    expect(await stage.queued(listener.subscription)).toBe(0);
     expect(await stage.shown(listener.subscription)).toMatchObject({
       consecutive_failures: 0,
       last_success_at: expect.any(String),

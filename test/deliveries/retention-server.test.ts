@@ -1,6 +1,5 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
+import { countOf, rowsOf } from "../support/data.ts";
 import { until } from "../support/conditions.ts";
 import { hang, startReceiver, statuses } from "../support/receivers/receiver.ts";
 import { startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
@@ -9,32 +8,32 @@ const dayMs = 86_400_000;
 
 type Table = "attempts" | "events" | "jobs" | "subscriptions";
 
-/** The tables of the delivery log, opened beside everything else: time passes here by changing what they hold. */
-function openTables(stage: WebhookStage) {
-  const file = new SqliteFile(join(stage.dataDir, "parley.db"));
-  file.run("PRAGMA busy_timeout = 5000");
-  const count = (table: Table) =>
-    file.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
+/** The tables of the delivery log: time passes here by changing what they hold, beside everything else. */
+function tablesOf({ dataDir }: WebhookStage) {
+  const count = (table: Table) => countOf(dataDir, table);
   return {
-    count: () => ({ attempts: count("attempts"), events: count("events"), jobs: count("jobs") }),
+    count: async () => ({
+      attempts: await count("attempts"),
+      events: await count("events"),
+      jobs: await count("jobs"),
+    }),
     subscriptions: () => count("subscriptions"),
     /** Lets so many days pass over all that is there. */
-    age: (days: number) => {
+    age: async (days: number) => {
       for (const table of ["attempts", "events"]) {
-        file.run(`UPDATE ${table} SET created_at = created_at - ?`, [days * dayMs]);
+        await rowsOf(dataDir, `UPDATE ${table} SET created_at = created_at - ?`, days * dayMs);
       }
-      file.run("UPDATE subscriptions SET deleted_at = deleted_at - ?", [days * dayMs]);
+      await rowsOf(dataDir, "UPDATE subscriptions SET deleted_at = deleted_at - ?", days * dayMs);
     },
     /** Copies the attempts until there are so many, oldest first. */
-    multiply: (rows: number) => {
+    multiply: async (rows: number) => {
       const columns =
         "subscription_id, event_seq, event_id, event_type, succeeded, is_replay, duration_ms, created_at";
-      const source = `SELECT ${columns}, hex(randomblob(16)) FROM attempts ORDER BY seq LIMIT ?`;
-      while (count("attempts") < rows) {
-        file.run(`INSERT INTO attempts (${columns}, id) ${source}`, [rows - count("attempts")]);
+      for (let there = await count("attempts"); there < rows; there = await count("attempts")) {
+        const source = `SELECT ${columns}, id || '-' || seq || '-${there}' FROM attempts ORDER BY seq LIMIT ?`;
+        await rowsOf(dataDir, `INSERT INTO attempts (${columns}, id) ${source}`, rows - there);
       }
     },
-    [Symbol.dispose]: () => file.close(),
   };
 }
 
@@ -48,17 +47,17 @@ describe("when the server starts", () => {
   test("attempts older than the setting are deleted, with events that only they refer to; newer ones are kept", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     for (const body of ["old", "also old"]) await stage.post(stage.team.general, body);
     await stage.drained(listener.subscription);
-    tables.age(10);
+    await tables.age(10);
     await stage.post(stage.team.general, "young");
     await stage.drained(listener.subscription);
-    tables.age(21);
-    expect(tables.count()).toEqual({ attempts: 3, events: 3, jobs: 0 });
+    await tables.age(21);
+    expect(await tables.count()).toEqual({ attempts: 3, events: 3, jobs: 0 });
 
     await restartAndSweep(stage, "");
-    expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
+    expect(await tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
     const { deliveries } = await stage.shown(listener.subscription);
     const young = listener.receiver.requests.find(({ text }) => text.includes('"young"'));
     expect(deliveries.map(({ event_id }) => event_id)).toEqual([
@@ -66,39 +65,39 @@ describe("when the server starts", () => {
     ]);
 
     await restartAndSweep(stage, "21");
-    expect(tables.count().attempts).toBe(0);
-    expect(tables.count().events).toBe(0);
+    expect((await tables.count()).attempts).toBe(0);
+    expect((await tables.count()).events).toBe(0);
     expect(listener.receiver.requests).toHaveLength(3);
   });
 
   test("0 days keep every attempt for ever", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     await stage.post(stage.team.general);
     await stage.drained(listener.subscription);
-    tables.age(36_500);
+    await tables.age(36_500);
     await restartAndSweep(stage, "0");
-    expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
+    expect(await tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
   });
 
   test("0 days keep no jobs of a deleted subscription, and no event that nothing in the log refers to", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_DELIVERY_RETENTION_DAYS: "0" });
     await using kept = await stage.listen({ events: ["message.created"] });
     await using deleted = await stage.listen({ events: ["message.updated"] }, hang);
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     const { id } = await stage.post(stage.team.general);
     await stage.drained(kept.subscription);
     await stage.api.patch(`/channels/${stage.team.general.id}/messages/${id}`, { body: "edited" });
     await deleted.receiver.nth(1);
     await stage.api.del(`/webhooks/${deleted.subscription.id}`);
     await stage.server.kill9();
-    expect(tables.count()).toEqual({ attempts: 1, events: 2, jobs: 1 });
+    expect(await tables.count()).toEqual({ attempts: 1, events: 2, jobs: 1 });
 
     await stage.server.start();
     const swept = await stage.server.logLine((line) => line.msg === "retention.swept" && line.jobs === 1);
     expect(swept).toMatchObject({ attempts: 0, events: 1 });
-    expect(tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
+    expect(await tables.count()).toEqual({ attempts: 1, events: 1, jobs: 0 });
   });
 
   test("a deleted subscription is removed with its secret as soon as nothing in the log refers to it", async () => {
@@ -106,16 +105,16 @@ describe("when the server starts", () => {
     await using kept = await stage.listen({ events: ["message.created"] });
     await using logged = await stage.listen({ events: ["message.created"] });
     await using unused = await stage.listen({ events: ["message.deleted"] });
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     await stage.post(stage.team.general);
     for (const { subscription } of [kept, logged]) await stage.drained(subscription);
     for (const { subscription } of [logged, unused]) await stage.api.del(`/webhooks/${subscription.id}`);
     expect(await restartAndSweep(stage, "30")).toMatchObject({ subscriptions: 0 });
-    tables.age(2);
+    await tables.age(2);
     expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 0, subscriptions: 1 });
-    tables.age(29);
+    await tables.age(29);
     expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 2, subscriptions: 1 });
-    expect(tables.subscriptions()).toBe(1);
+    expect(await tables.subscriptions()).toBe(1);
     expect(await stage.shown(kept.subscription)).toMatchObject({
       id: kept.subscription.id,
       status: "active",
@@ -125,31 +124,30 @@ describe("when the server starts", () => {
   test("an attempt logged while the clock was ahead keeps none of those after it", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     await stage.post(stage.team.general);
     await stage.drained(listener.subscription);
-    tables.multiply(300);
-    tables.age(31);
-    using file = new SqliteFile(join(stage.dataDir, "parley.db"));
-    file.run("PRAGMA busy_timeout = 5000");
-    file.run("UPDATE attempts SET created_at = ? WHERE seq <= 250", [Date.now() + 365 * dayMs]);
+    await tables.multiply(300);
+    await tables.age(31);
+    const inAYear = Date.now() + 365 * dayMs;
+    await rowsOf(stage.dataDir, "UPDATE attempts SET created_at = ? WHERE seq <= 250", inAYear);
     expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 50 });
-    expect(tables.count()).toEqual({ attempts: 250, events: 1, jobs: 0 });
+    expect(await tables.count()).toEqual({ attempts: 250, events: 1, jobs: 0 });
   });
 
   test("an event that is still queued is kept, however old, and is delivered", async () => {
     await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
     await using listener = await stage.listen({ events: ["message.created"] }, statuses(500, 204));
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     await stage.post(stage.team.general, "patient");
     await until(
       "it is logged",
       async () => (await stage.shown(listener.subscription)).deliveries.length === 1,
     );
     await stage.disable(listener.subscription);
-    tables.age(100);
+    await tables.age(100);
     expect(await restartAndSweep(stage, "30")).toMatchObject({ attempts: 1, events: 0, jobs: 0 });
-    expect(tables.count()).toEqual({ attempts: 0, events: 1, jobs: 1 });
+    expect(await tables.count()).toEqual({ attempts: 0, events: 1, jobs: 1 });
     await stage.enable(listener.subscription);
     expect((await listener.delivered()).map(({ data }) => data.body)).toEqual(["patient", "patient"]);
   });
@@ -158,46 +156,44 @@ describe("when the server starts", () => {
     await using stage = await startWebhookStage({ WEBHOOKS_BACKOFF_BASE: "600" });
     await using kept = await stage.listen({ events: ["message.created"] }, statuses(500));
     await using deleted = await stage.listen({ events: ["message.created"] }, statuses(500));
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     await stage.post(stage.team.general);
     for (const { receiver } of [kept, deleted]) await receiver.nth(1);
     await stage.api.del(`/webhooks/${deleted.subscription.id}`);
     await restartAndSweep(stage, "30");
-    expect(tables.count().jobs).toBe(1);
-    expect([stage.queued(kept.subscription), stage.queued(deleted.subscription)]).toEqual([1, 0]);
+    expect((await tables.count()).jobs).toBe(1);
+    expect([await stage.queued(kept.subscription), await stage.queued(deleted.subscription)]).toEqual([1, 0]);
     expect(deleted.receiver.requests).toHaveLength(1);
   });
 
   test("thousands of old attempts are deleted while messages are posted and delivered", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     await stage.post(stage.team.general);
     await stage.drained(listener.subscription);
-    tables.multiply(5_000);
-    tables.age(31);
+    await tables.multiply(5_000);
+    await tables.age(31);
     await stage.restart();
     for (let nth = 0; nth < 10; nth++) await stage.post(stage.team.general, `meanwhile ${nth}`);
     const swept = await stage.server.logLine((line) => line.msg === "retention.swept");
     expect(swept).toMatchObject({ attempts: 5_000, events: 1 });
     await stage.drained(listener.subscription);
-    expect(tables.count()).toEqual({ attempts: 10, events: 10, jobs: 0 });
+    expect(await tables.count()).toEqual({ attempts: 10, events: 10, jobs: 0 });
   });
 
   test("attempts logged while the clock was wrong take no others with them", async () => {
     await using stage = await startWebhookStage();
     await using listener = await stage.listen({ events: ["message.created"] });
-    using tables = openTables(stage);
+    const tables = tablesOf(stage);
     await stage.post(stage.team.general, "written in the past");
     await stage.drained(listener.subscription);
-    tables.age(100);
+    await tables.age(100);
     const [past] = (await stage.shown(listener.subscription)).deliveries;
     await stage.post(stage.team.general, "written now");
     await stage.drained(listener.subscription);
     // The log's place says that the one of the past came last.
-    using file = new SqliteFile(join(stage.dataDir, "parley.db"));
-    file.run("PRAGMA busy_timeout = 5000");
-    file.run("UPDATE attempts SET seq = 1000 WHERE id = ?", [past?.id ?? ""]);
+    await rowsOf(stage.dataDir, "UPDATE attempts SET seq = 1000 WHERE id = ?", past?.id ?? "");
     await restartAndSweep(stage, "30");
     const { deliveries } = await stage.shown(listener.subscription);
     expect(deliveries).toHaveLength(1);
@@ -209,11 +205,11 @@ test("retention runs while the integrations are switched off", async () => {
   await using stage = await startWebhookStage();
   await using receiver = startReceiver();
   const subscription = await stage.subscribe(receiver, { events: ["message.created"] });
-  using tables = openTables(stage);
+  const tables = tablesOf(stage);
   await stage.post(stage.team.general);
   await stage.drained(subscription);
-  tables.age(31);
+  await tables.age(31);
   await stage.restart({ INTEGRATIONS_ENABLED: "false" });
   await stage.server.logLine((line) => line.msg === "retention.swept");
-  expect(tables.count()).toEqual({ attempts: 0, events: 0, jobs: 0 });
+  expect(await tables.count()).toEqual({ attempts: 0, events: 0, jobs: 0 });
 });

@@ -43,7 +43,7 @@ describe("after a crash", () => {
 
     await stage.server.start();
     await stage.post(channel, "second");
-    await until("the second one is delivered", () => stage.queued(subscription) === 1);
+    await until("the second one is delivered", async () => (await stage.queued(subscription)) === 1);
     expect(receiver.requests.map((request) => envelopeOf(request).data.body)).toEqual(["first", "second"]);
   });
 });

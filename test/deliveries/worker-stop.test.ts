@@ -33,7 +33,7 @@ describe("a server that is stopped", () => {
     letAnswer();
     await stopped;
     expect(receiver.requests).toHaveLength(proved + 20);
-    expect(stage.queued(subscription)).toBe(10);
+    expect(await stage.queued(subscription)).toBe(10);
 
     await stage.restart();
     await listener.delivered();

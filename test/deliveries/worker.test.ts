@@ -1,7 +1,5 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { join } from "node:path";
 import type { Database } from "../../src/database/database.ts";
 import { listAttempts } from "../../src/deliveries/attempt-log.ts";
 import { DeliveryHold } from "../../src/deliveries/hold.ts";
@@ -12,6 +10,8 @@ import { createLog } from "../../src/log/log.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { createSubscription, listSubscriptions } from "../../src/subscriptions/subscriptions.ts";
+import { refuseInserts } from "../support/tampering.ts";
+import { rowsOf } from "../support/data.ts";
 import { until } from "../support/conditions.ts";
 import { type Receiver, startReceiver } from "../support/receivers/receiver.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -44,7 +44,7 @@ async function startWorker(receiver: Receiver, { hasKey = true } = {}) {
   });
   return {
     database,
-    path: join(folder.path, "parley.db"),
+    dataDir: folder.path,
     team,
     worker,
     post: (body: string) => workspace.message(team.general, team.owner, body),
@@ -65,14 +65,12 @@ test("an attempt that cannot be recorded yet is not repeated: its outcome waits"
   await using receiver = startReceiver();
   await using stage = await startWorker(receiver);
   const { database } = stage;
-  using other = new SqliteFile(stage.path);
-  other.run("PRAGMA busy_timeout = 5000");
-  other.run("CREATE TRIGGER no_room BEFORE INSERT ON attempts BEGIN SELECT raise(ABORT, 'no room'); END");
+  const allowInserts = await refuseInserts(stage.dataDir, "attempts");
   await stage.post("hello");
   await until("the outcome cannot be written", () => stage.count("delivery.held_up") > 0);
   expect(await queued(database)).toBe(1);
 
-  other.run("DROP TRIGGER no_room");
+  await allowInserts();
   await until("it is written", async () => (await queued(database)) === 0);
   expect(receiver.requests).toHaveLength(1);
   expect(await database.ask((db) => listAttempts(db, stage.team.id, { limit: 10 }))).toMatchObject([
@@ -83,12 +81,10 @@ test("an attempt that cannot be recorded yet is not repeated: its outcome waits"
 test("an event is sent although its subscription cannot be read when the event is stored", async () => {
   await using receiver = startReceiver();
   await using stage = await startWorker(receiver);
-  using other = new SqliteFile(stage.path);
-  other.run("PRAGMA busy_timeout = 5000");
-  other.run("ALTER TABLE subscriptions RENAME TO away");
+  await rowsOf(stage.dataDir, "ALTER TABLE subscriptions RENAME TO away");
   await stage.post("hello");
   await until("it is said", () => stage.count("delivery.held_up") > 0);
-  other.run("ALTER TABLE away RENAME TO subscriptions");
+  await rowsOf(stage.dataDir, "ALTER TABLE away RENAME TO subscriptions");
   expect(JSON.parse((await receiver.nth(1)).text)).toMatchObject({ data: { body: "hello" } });
 });
 

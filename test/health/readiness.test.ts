@@ -1,6 +1,4 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { QueueSurvey } from "../../src/deliveries/queue-survey.ts";
@@ -11,6 +9,7 @@ import { createSubscription } from "../../src/subscriptions/subscriptions.ts";
 import { subjectOf } from "../../src/users/users.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
+import { holdWriteLock } from "../support/tampering.ts";
 import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -56,17 +55,14 @@ describe("the health routes", () => {
 
   test("say that the server is not ready while nothing can be written, and that it is again afterwards", async () => {
     await using server = await startServer();
-    using other = new SqliteFile(join(server.dataDir, "parley.db"));
-    // The server itself writes now and then, so the lock may have to be waited for.
-    other.run("PRAGMA busy_timeout = 10000");
-    other.run("BEGIN IMMEDIATE");
+    const release = await holdWriteLock(server.dataDir);
     const { status, report } = await readyz(server.url);
     expect([status, report.status]).toEqual([503, "failing"]);
     expect(report.checks.writes).toEqual({ status: "failing", reason: expect.stringMatching(/\w+\.$/) });
     expect(report.checks.writes.reason).not.toContain(server.dataDir);
     expect(report.checks.worker).toEqual({ status: "ok" });
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
-    other.run("ROLLBACK");
+    await release();
     const isReady = async () => (await readyz(server.url)).status === 200;
     await until("it is ready again", isReady, { timeout_ms: 15_000 });
   });

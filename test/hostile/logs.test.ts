@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Database as SqliteFile } from "bun:sqlite";
 import { join } from "node:path";
 import { createLog } from "../../src/log/log.ts";
 import { hashOf } from "../../src/secrets/secret-text.ts";
+import { takeTableAway } from "../support/tampering.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { type Stage, startStage } from "../support/stage.ts";
@@ -29,14 +29,11 @@ const hostile =
 
 /** Runs `act` while the server's database lacks the table, as it would be after a botched repair. */
 async function withoutTable(table: string, act: () => Promise<void>): Promise<void> {
-  using file = new SqliteFile(join(stage.server.dataDir, "parley.db"));
-  file.run("PRAGMA busy_timeout = 5000");
-  file.run("PRAGMA legacy_alter_table = ON");
-  file.run(`ALTER TABLE ${table} RENAME TO ${table}_elsewhere`);
+  const putBack = await takeTableAway(stage.server.dataDir, table);
   try {
     await act();
   } finally {
-    file.run(`ALTER TABLE ${table}_elsewhere RENAME TO ${table}`);
+    await putBack();
   }
 }
 

@@ -1,11 +1,10 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import {
   revokeIncomingWebhook,
   rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { RawConnection } from "../hostile/raw-connection.ts";
+import { rowsOf } from "../support/data.ts";
 import { actor } from "../support/workspace.ts";
 import { startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
 
@@ -41,11 +40,7 @@ describe("the limit on failed signatures is not used up by", () => {
 
   test("a secret that the server cannot read: that is 503 each time", async () => {
     const hook = await stage.incoming(await stage.channel(), { signed: true });
-    {
-      using file = new SqliteFile(join(stage.dataDir, "parley.db"));
-      file.run("PRAGMA busy_timeout = 5000");
-      file.run("UPDATE incoming_webhooks SET secret = NULL WHERE id = ?", [hook.id]);
-    }
+    await rowsOf(stage.dataDir, "UPDATE incoming_webhooks SET secret = NULL WHERE id = ?", hook.id);
     for (let nth = 0; nth <= limit; nth++) expect((await stage.send(hook.token, body)).status).toBe(503);
     const { database, vault, team } = stage;
     await database.write((tx) => rotateIncomingSecret(tx, vault, team.id, hook.id, actor));

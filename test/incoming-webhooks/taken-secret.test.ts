@@ -1,9 +1,8 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import { listIncomingWebhooks, rotateIncomingSecret } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { hashOf } from "../../src/secrets/secret-text.ts";
+import { rowsOf } from "../support/data.ts";
 import { actor } from "../support/workspace.ts";
 import {
   type Incoming,
@@ -23,10 +22,8 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]());
 
 /** Changes the database as somebody does who may write to its file and knows neither key nor token. */
-function tamper(at: WebhookStage, sql: string, ...parameters: string[]): void {
-  using file = new SqliteFile(join(at.dataDir, "parley.db"));
-  file.run("PRAGMA busy_timeout = 5000");
-  file.run(sql, parameters);
+async function tamper(at: WebhookStage, sql: string, ...parameters: string[]): Promise<void> {
+  await rowsOf(at.dataDir, sql, ...parameters);
 }
 
 /** The statuses of a request without a signature, and of one signed with the secret. */
@@ -55,7 +52,7 @@ describe("a signing secret that was removed from the database", () => {
       const secret = signed ? hook.secret : await rotate(stage, hook);
       expect(await statuses(stage, hook, secret)).toEqual([401, 202]);
       const before = await stage.messages(channel);
-      tamper(stage, takeSecret, hook.id);
+      await tamper(stage, takeSecret, hook.id);
       expect(await statuses(stage, hook, secret)).toEqual([503, 503]);
       const answer = await stage.send(hook.token, body);
       expect(answer.json.message).toMatch(/missing from the database.*rotate-secret/);
@@ -71,7 +68,7 @@ describe("a signing secret that was removed from the database", () => {
   test("is reported in the log, and again when the server starts", async () => {
     await using own = await startWebhookStage();
     const hook = await own.incoming(await own.channel(), { signed: true });
-    tamper(own, takeSecret, hook.id);
+    await tamper(own, takeSecret, hook.id);
     const { headers, json } = await own.send(hook.token, body);
     const failed = await own.server.logLine(({ msg }) => msg === "request.failed");
     const request_id = headers.get("x-request-id");
@@ -95,7 +92,7 @@ test("no other change of a signed webhook's row opens it to unsigned requests ei
   ];
   for (const [change, status] of changes) {
     const hook = await stage.incoming(channel, { signed: true });
-    tamper(stage, `UPDATE incoming_webhooks SET ${change} WHERE id = ?`, hook.id);
+    await tamper(stage, `UPDATE incoming_webhooks SET ${change} WHERE id = ?`, hook.id);
     expect(await statuses(stage, hook), change).toEqual([status, status]);
   }
 });
@@ -109,13 +106,13 @@ test("a webhook of a version that stored the plain hash of its token keeps worki
   ];
   await own.stop();
   for (const { id, token } of [signed, unsigned]) {
-    tamper(own, "UPDATE incoming_webhooks SET token_hash = ? WHERE id = ?", hashOf(token), id);
+    await tamper(own, "UPDATE incoming_webhooks SET token_hash = ? WHERE id = ?", hashOf(token), id);
   }
-  tamper(own, "DELETE FROM migrations WHERE name LIKE '%_signed_addresses'");
+  await tamper(own, "DELETE FROM migrations WHERE name LIKE '%_signed_addresses'");
   await own.restart();
   expect(await statuses(own, signed)).toEqual([401, 202]);
   expect(await statuses(own, unsigned, "any")).toEqual([202, 202]);
-  tamper(own, takeSecret, signed.id);
+  await tamper(own, takeSecret, signed.id);
   expect(await statuses(own, signed)).toEqual([503, 503]);
   expect(await statuses(own, unsigned, "any")).toEqual([202, 202]);
 });

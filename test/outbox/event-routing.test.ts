@@ -105,7 +105,7 @@ describe("an event goes to the matching subscriptions", () => {
     await using listener = await stage.listen({ events: created, channel_ids: [channel.id] });
     await stage.disable(listener.subscription);
     await stage.post(channel, "meanwhile");
-    expect([stage.queued(listener.subscription), listener.receiver.requests]).toEqual([1, []]);
+    expect([await stage.queued(listener.subscription), listener.receiver.requests]).toEqual([1, []]);
     await stage.enable(listener.subscription);
     await stage.post(channel, "afterwards");
     expect(await bodiesAt(listener)).toEqual(["afterwards", "meanwhile"]);

@@ -17,16 +17,16 @@ describe("a group of 100,000 members", () => {
 
   beforeAll(async () => {
     group = await stage.group("Everybody");
-    stage.seed(
+    await stage.seed(
       [
         `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 100000)
          INSERT INTO users (id, team_id, type, name, role, user_name, display_name, created_at, updated_at)
-         SELECT printf('019a0000-0000-7000-8000-%012x', n), ?1, 'human', 'P' || n, 'member', 'p' || n, 'P' || n, 1, 1
+         SELECT '019a0000-0000-7000-8000-' || substr(CAST(1000000000000 + n AS text), 2), ?, 'human', 'P' || n, 'member', 'p' || n, 'P' || n, 1, 1
          FROM number`,
         stage.teamId,
       ],
       [
-        "INSERT INTO channel_members (channel_id, user_id, joined_at) SELECT ?1, id, 1 FROM users WHERE created_at = 1",
+        "INSERT INTO channel_members (channel_id, user_id, joined_at) SELECT ?, id, 1 FROM users WHERE created_at = 1",
         group.id,
       ],
     );

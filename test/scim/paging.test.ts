@@ -9,10 +9,11 @@ let stage: ScimStage;
 beforeAll(async () => {
   stage = await startScimStage();
   // One is there: the owner.
-  stage.seed([
-    `WITH RECURSIVE number(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+  await stage.seed([
+    `WITH RECURSIVE number(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
      INSERT INTO users (id, team_id, type, name, role, user_name, display_name, created_at, updated_at, deactivated_at)
-     SELECT printf('019a0000-%04x-7000-8000-%012x', n * 7919 % 65536, n), ?2, 'human', 'Person ' || n, 'member',
+     SELECT '019a0000-' || substr(CAST(10000 + n * 7919 % 10000 AS text), 2) || '-7000-8000-' ||
+         substr(CAST(1000000000000 + n AS text), 2), ?, 'human', 'Person ' || n, 'member',
        'person' || n || '@example.com', 'Person ' || n, n, n, CASE n % 3 WHEN 0 THEN n END
      FROM number`,
     people,

@@ -37,7 +37,7 @@ describe.each(Object.entries(seen))("a subscription of a %s's", (kind, expected)
     // Jobs of a disabled subscription stay in the queue and can be counted.
     await webhooks.disable(subscription);
     for (const [name, channel] of Object.entries(all)) await webhooks.post(channel, name);
-    expect(webhooks.queued(subscription)).toBe(expected.length);
+    expect(await webhooks.queued(subscription)).toBe(expected.length);
     await webhooks.enable(subscription);
     expect(await stage.heard(receiver, subscription)).toEqual(expected);
     expect(stage.withheld(subscription)).toBe(0);
@@ -53,7 +53,7 @@ describe.each(Object.entries(seen))("a subscription of a %s's", (kind, expected)
     for (const [name, channel] of Object.entries(all)) {
       await webhooks.workspace.message(channel, webhooks.team.owner, name);
     }
-    expect(webhooks.queued(subscription)).toBe(6);
+    expect(await webhooks.queued(subscription)).toBe(6);
     await webhooks.enable(subscription);
     expect(await stage.heard(receiver, subscription)).toEqual(expected);
     await until("the others are logged", () => stage.withheld(subscription) === 6 - expected.length);
@@ -85,11 +85,11 @@ describe("a creator removed from a private channel", () => {
       await webhooks.api.del(`/channels/${channel.id}/messages/${id}`);
       const newcomer = await stage.creator("member");
       await webhooks.api.post(`/channels/${channel.id}/members`, { user_id: newcomer.id });
-      const waiting = webhooks.queued(subscription);
+      const waiting = await webhooks.queued(subscription);
       expect(waiting).toBe(6);
       expect((await webhooks.api.del(`/channels/${channel.id}/members/${user.id}`)).status).toBe(204);
       await webhooks.post(channel, "after the removal");
-      expect(webhooks.queued(subscription)).toBe(waiting);
+      expect(await webhooks.queued(subscription)).toBe(waiting);
 
       receiver.answer = statuses(204);
       await webhooks.enable(subscription);

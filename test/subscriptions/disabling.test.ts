@@ -73,7 +73,7 @@ describe("a subscription whose attempts keep failing", () => {
     await using other = await stage.listen({ channel_ids: [listener.channel.id] });
     await stage.post(listener.channel, "5");
     expect(await bodiesAt(other)).toEqual(["5"]);
-    expect(stage.queued(listener.subscription)).toBe(5);
+    expect(await stage.queued(listener.subscription)).toBe(5);
     expect(listener.receiver.requests).toHaveLength(4);
   });
 
@@ -152,7 +152,7 @@ describe("enabling", () => {
     await using listener = await listenTo(statuses(500, 500, 500, 500, 204));
     for (const body of ["1", "2", "3", "4"]) await attempt(listener, body);
     await stage.enable(listener.subscription, true);
-    expect(stage.queued(listener.subscription)).toBe(0);
+    expect(await stage.queued(listener.subscription)).toBe(0);
     await stage.post(listener.channel, "new");
     expect(await bodiesAt(listener)).toEqual(["1", "2", "3", "4", "new"]);
     const entries = await auditOf(listener.subscription, "webhook.pending_discarded");
@@ -185,7 +185,7 @@ describe("disabling by hand", () => {
       disabled_at: expect.any(String),
       consecutive_failures: 1,
     });
-    expect(stage.queued(listener.subscription)).toBe(1);
+    expect(await stage.queued(listener.subscription)).toBe(1);
     const entries = await auditOf(listener.subscription, "webhook.disabled");
     expect(entries.map((entry) => entry.actor)).toEqual([actor]);
   });
@@ -222,7 +222,7 @@ describe("disabling by hand", () => {
     await own.disable(listener.subscription);
     await own.restart({ WEBHOOKS_BACKOFF_BASE: backoffBase });
     expect(await own.shown(listener.subscription)).toMatchObject({ status: "disabled" });
-    expect(own.queued(listener.subscription)).toBe(1);
+    expect(await own.queued(listener.subscription)).toBe(1);
     expect(listener.receiver.requests).toHaveLength(1);
     await own.enable(listener.subscription);
     await listener.receiver.nth(2);

@@ -1,7 +1,6 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
+import { rowsOf } from "../support/data.ts";
 import { run } from "../support/cli.ts";
 import { apiClient } from "../support/client.ts";
 import { startReceiver, statuses } from "../support/receivers/receiver.ts";
@@ -39,11 +38,11 @@ describe("a subscription that no user created", () => {
     const user = await stage.creator("member");
     const all = await stage.channels(user);
     const subscription = await stage.subscribe(user, receiver);
-    {
-      using file = new SqliteFile(join(webhooks.dataDir, "parley.db"));
-      file.run("PRAGMA busy_timeout = 5000");
-      file.run("UPDATE subscriptions SET created_by = NULL WHERE id = ?", [subscription.id]);
-    }
+    await rowsOf(
+      webhooks.dataDir,
+      "UPDATE subscriptions SET created_by = NULL WHERE id = ?",
+      subscription.id,
+    );
     for (const [name, channel] of Object.entries(all)) await webhooks.post(channel, name);
     expect(await stage.heard(receiver, subscription)).toEqual(["public, in it", "public, not in it"]);
   });
@@ -65,7 +64,7 @@ test("a command's events go to the same subscriptions as the server's", async ()
   const channel = await webhooks.channel("private");
   const add = ["channels", "add-member", channel.id, (await stage.creator("member")).id];
   await run(webhooks.dataDir, add, byCreators);
-  expect(webhooks.queued(subscription)).toBe(0);
+  expect(await webhooks.queued(subscription)).toBe(0);
 });
 
 test("by default all events are sent, and a server with creator visibility withholds those that waited", async () => {

@@ -1,27 +1,101 @@
+import { SQL } from "bun";
 import { Database as SqliteFile } from "bun:sqlite";
 import { join } from "node:path";
+import { numbered } from "../../src/database/postgres/placeholders.ts";
+import { databaseUrlOf } from "./engine.ts";
 
-/** What each table of the data folder holds, as text. */
+/** What a column holds. */
+type Value = string | number | null | Uint8Array;
+
+/** What each table of the workspace holds, as text. */
 export type Data = Record<string, string>;
 
+/** Runs one statement with `?` for each of its parameters, and returns the rows that it gives. */
+type Tables = { rowsOf<Row>(statement: string, ...parameters: Value[]): Promise<Row[]> };
+
 /**
- * Reads what the tables of a workspace hold, over a connection of its own, beside the server: what a refused request
- * leaves as it was. When a token was last used is left out, which also a refused request may change.
+ * Runs one statement on the data folder's workspace, beside whoever uses it, and returns the rows that it gives: for
+ * what no function of the domain tells or does. Its text, with `?` for each parameter, serves both engines.
  */
-export function dataReader(dataDir: string): Disposable & { read(): Data } {
-  const file = new SqliteFile(join(dataDir, "parley.db"), { readonly: true });
-  const tables = file
-    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    .all()
-    .map(({ name }) => ({ name, rows: file.query<Record<string, unknown>, []>(`SELECT * FROM ${name}`) }));
+export async function rowsOf<Row = Record<string, Value>>(
+  dataDir: string,
+  statement: string,
+  ...parameters: Value[]
+): Promise<Row[]> {
+  using tables = openTables(dataDir);
+  return await tables.rowsOf<Row>(statement, ...parameters);
+}
+
+/** What the first column of the statement's rows holds. */
+export async function columnOf<Cell extends Value>(
+  dataDir: string,
+  statement: string,
+  ...parameters: Value[]
+): Promise<Cell[]> {
+  const rows = await rowsOf<Record<string, Cell>>(dataDir, statement, ...parameters);
+  return rows.flatMap((row) => Object.values(row).slice(0, 1));
+}
+
+/** How many rows the table has. */
+export async function countOf(dataDir: string, table: string): Promise<number> {
+  const [count = 0] = await columnOf<number>(dataDir, `SELECT count(*) FROM ${table}`);
+  return count;
+}
+
+/**
+ * Reads what the tables of the data folder's workspace hold: what a refused request leaves as it was. When a token was
+ * last used is left out, which also a refused request may change.
+ */
+export async function readData(dataDir: string): Promise<Data> {
+  using tables = openTables(dataDir);
+  const names = await tables.rowsOf<{ name: string }>(
+    tables.isSqlite
+      ? "SELECT name FROM sqlite_schema WHERE type = 'table'"
+      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+  );
+  const data: Data = {};
+  for (const { name } of names) {
+    const rows = await tables.rowsOf<object>(`SELECT * FROM ${name}`);
+    const texts = rows.map((row) => JSON.stringify({ ...row, last_used_at: undefined }));
+    // On PostgreSQL an update of a row changes its place.
+    data[name] = (tables.isSqlite ? texts : texts.sort()).join("\n");
+  }
+  return data;
+}
+
+function openTables(dataDir: string): Tables & Disposable & { isSqlite: boolean } {
+  const url = databaseUrlOf(dataDir);
+  return url === undefined ? openFile(join(dataDir, "parley.db")) : connectionTo(url);
+}
+
+function openFile(path: string): ReturnType<typeof openTables> {
+  const file = new SqliteFile(path, { strict: true });
+  file.run("PRAGMA busy_timeout = 5000");
   return {
-    read: () =>
-      Object.fromEntries(
-        tables.map(({ name, rows }) => [
-          name,
-          JSON.stringify(rows.all().map((row) => ({ ...row, last_used_at: undefined }))),
-        ]),
-      ),
+    isSqlite: true,
+    rowsOf: async <Row>(statement: string, ...parameters: Value[]) =>
+      file.query<Row, Value[]>(statement).all(...parameters),
     [Symbol.dispose]: () => file.close(),
   };
+}
+
+/** A connection for each database, kept until the database is dropped, since tests look again and again. */
+const connections = new Map<string, SQL>();
+
+function connectionTo(url: string): ReturnType<typeof openTables> {
+  const sql = connections.get(url) ?? new SQL(url, { max: 1, bigint: true });
+  connections.set(url, sql);
+  return {
+    isSqlite: false,
+    rowsOf: async <Row>(statement: string, ...parameters: Value[]) => {
+      const rows = (await sql.unsafe(numbered(statement).text, parameters)) as Array<Record<string, unknown>>;
+      return rows.map((row) => Object.fromEntries(Object.entries(row).map(plain)) as Row);
+    },
+    [Symbol.dispose]: () => {},
+  };
+}
+
+/** Whole numbers as SQLite gives them: all of ours are small enough. */
+function plain([name, value]: [string, unknown]): [string, unknown] {
+  return [name, typeof value === "bigint" ? Number(value) : value];
 }

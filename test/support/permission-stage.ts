@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { Scope } from "../../src/tokens/scopes.ts";
 import type { UserRow } from "../../src/users/store.ts";
 import type { ApiClient } from "./client.ts";
-import { dataReader } from "./data.ts";
+import { readData } from "./data.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 /** Every kind of subject that a token acts as, all of one team; the owner and the admin are in the least channels. */
@@ -36,7 +36,6 @@ export async function startPermissionStage(
 ): Promise<PermissionStage> {
   const stage = await startStage({ WEBHOOKS_BLOCK_PRIVATE_URLS: "false", ...environment });
   const { workspace, cast } = stage;
-  const data = dataReader(stage.server.dataDir);
   const clients = new Map<string, Promise<ApiClient>>();
 
   const client = (subject: SubjectName, ...scopes: Scope[]) => {
@@ -102,13 +101,10 @@ export async function startPermissionStage(
       ],
     ]),
     changingNothing: async (refused) => {
-      const before = data.read();
+      const before = await readData(stage.server.dataDir);
       await refused();
-      expect(data.read()).toEqual(before);
+      expect(await readData(stage.server.dataDir)).toEqual(before);
     },
-    async [Symbol.asyncDispose]() {
-      data[Symbol.dispose]();
-      await stage[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
   };
 }

@@ -1,9 +1,8 @@
-import { Database as SqliteFile } from "bun:sqlite";
-import { join } from "node:path";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import type { UserRow } from "../../src/users/store.ts";
 import { createPerson } from "../../src/accounts/people.ts";
 import { getUser } from "../../src/users/users.ts";
+import { rowsOf } from "./data.ts";
 import { type ApiClient, apiClient } from "./client.ts";
 import { startServer, type TestServer } from "./server.ts";
 import { actor, openWorkspace, type Workspace } from "./workspace.ts";
@@ -32,7 +31,7 @@ export type ScimStage = AsyncDisposable & {
   /** The row of somebody whom the directory knows by this id. */
   workspaceUser(id: string): Promise<UserRow>;
   /** Runs statements on the data while the server does: for more people than the domain adds in the time of a test. */
-  seed(...statements: Array<[sql: string, ...parameters: Array<string | number>]>): void;
+  seed(...statements: Array<[sql: string, ...parameters: Array<string | number>]>): Promise<void>;
   /** Adds a person as the command line does. */
   person(name: string, email?: string): Promise<UserRow>;
   /** Adds a person as a directory does. */
@@ -58,10 +57,8 @@ export async function startScimStage(
     scim,
     as: async (user) => apiClient(server.url, (await workspace.token(user)).token),
     workspaceUser: async (id) => await workspace.database.ask((db) => getUser(db, teamId, id)),
-    seed: (...statements) => {
-      using file = new SqliteFile(join(server.dataDir, "parley.db"));
-      file.run("PRAGMA busy_timeout = 5000");
-      for (const [sql, ...parameters] of statements) file.run(sql, parameters);
+    seed: async (...statements) => {
+      for (const [sql, ...parameters] of statements) await rowsOf(server.dataDir, sql, ...parameters);
     },
     person: async (name, email) =>
       await workspace.database.write((tx) =>

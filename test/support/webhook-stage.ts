@@ -1,7 +1,5 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { expect } from "bun:test";
 import { createHmac } from "node:crypto";
-import { join } from "node:path";
 import { type AuditEntry, listAuditEntries } from "../../src/audit/audit.ts";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import type { Database } from "../../src/database/database.ts";
@@ -17,6 +15,7 @@ import { Vault } from "../../src/secrets/vault.ts";
 import type { WebhookDelivery, WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { disableSubscription, enableSubscription } from "../../src/subscriptions/status.ts";
 import type { UserRow } from "../../src/users/store.ts";
+import { columnOf, countOf } from "./data.ts";
 import { type Answer, type ApiClient, apiClient } from "./client.ts";
 import { checkAgainstDocument } from "./openapi-check.ts";
 import { type Answering, type Received, type Receiver, startReceiver } from "./receivers/receiver.ts";
@@ -56,8 +55,6 @@ export class WebhookStage implements AsyncDisposable {
   readonly team: { id: string; owner: UserRow; general: ChannelRow };
   readonly #folder: TemporaryFolder;
   readonly #token: string;
-  /** For what no function of the domain tells. */
-  readonly #file: SqliteFile;
   #server: TestServer;
   #isStopped = false;
   #names = 0;
@@ -70,7 +67,6 @@ export class WebhookStage implements AsyncDisposable {
     this.#folder = parts.folder;
     this.#token = parts.token;
     this.#server = parts.server;
-    this.#file = new SqliteFile(join(this.#folder.path, "parley.db"), { readonly: true });
   }
 
   get server(): TestServer {
@@ -152,15 +148,19 @@ export class WebhookStage implements AsyncDisposable {
   }
 
   /** How many events wait to go to the subscription, whatever its status. */
-  queued({ id }: { id: string }): number {
-    const sql = "SELECT count(*) AS jobs FROM jobs WHERE subscription_id = ?";
-    return this.#file.query<{ jobs: number }, [string]>(sql).get(id)?.jobs ?? 0;
+  async queued({ id }: { id: string }): Promise<number> {
+    const [jobs = 0] = await columnOf<number>(
+      this.dataDir,
+      "SELECT count(*) FROM jobs WHERE subscription_id = ?",
+      id,
+    );
+    return jobs;
   }
 
   /** Waits until nothing is or will be queued for it: a job leaves the queue with its last attempt's log entry. */
   async drained(subscription: { id: string }): Promise<void> {
-    const isAllQueued = () => this.#file.query("SELECT 1 FROM fan_outs").get() === null;
-    const isEmpty = () => isAllQueued() && this.queued(subscription) === 0;
+    const isAllQueued = async () => (await countOf(this.dataDir, "fan_outs")) === 0;
+    const isEmpty = async () => (await isAllQueued()) && (await this.queued(subscription)) === 0;
     await until("the queue of the subscription is empty", isEmpty);
   }
 
@@ -231,7 +231,6 @@ export class WebhookStage implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server[Symbol.asyncDispose]();
-    this.#file.close();
     await this.workspace[Symbol.asyncDispose]();
     this.#folder[Symbol.dispose]();
   }

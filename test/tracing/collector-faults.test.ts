@@ -1,6 +1,5 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
+import { columnOf } from "../support/data.ts";
 import { run } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { startCollector } from "../support/receivers/collector.ts";
@@ -75,8 +74,7 @@ test("without a collector nothing is stored with an event, and a traceparent goe
   const path = `/channels/${stage.team.general.id}/messages`;
   expect((await stage.api.post(path, { body: "hi" }, { traceparent })).status).toBe(201);
   expect((await listener.receiver.nth(1)).headers.has("traceparent")).toBe(false);
-  using file = new SqliteFile(join(stage.dataDir, "parley.db"), { readonly: true });
-  expect(file.query("SELECT traceparent FROM events").all()).toEqual([{ traceparent: null }]);
+  expect(await columnOf(stage.dataDir, "SELECT traceparent FROM events")).toEqual([null]);
   expect(stage.server.logLines().join("\n")).not.toContain("trace_id");
 });
 
