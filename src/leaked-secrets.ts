@@ -67,19 +67,22 @@ export async function identifySecrets(
   const signing = secrets.filter((secret) => prefixOf(secret) === "whsec_");
   const signingSecrets =
     signing.length > 0 ? await findSigningSecrets(db, vault, new Set(signing)) : new Map<string, Known>();
-  return await Promise.all(
-    secrets.map(async (secret) => {
-      const prefix = prefixOf(secret);
-      const shown = { prefix: shownPrefix(secret, prefix), kind: kinds[prefix] };
-      const known =
-        signingSecrets.get(secret) ??
-        (prefix === "ply_in_" ? await findAddress(db, secret) : await findToken(db, secret));
-      if (!known) return { leaked: { ...shown, ...unknown }, revoke: undefined };
-      const { teamId, revoke, ...rest } = known;
-      const leaked = { ...shown, ...rest, team: slugs.get(teamId) ?? null };
-      return { leaked, revoke: rest.status === "active" ? revoke : undefined };
-    }),
-  );
+  const identified: Identified[] = [];
+  for (const secret of secrets) {
+    const prefix = prefixOf(secret);
+    const shown = { prefix: shownPrefix(secret, prefix), kind: kinds[prefix] };
+    const known =
+      signingSecrets.get(secret) ??
+      (prefix === "ply_in_" ? await findAddress(db, secret) : await findToken(db, secret));
+    if (!known) {
+      identified.push({ leaked: { ...shown, ...unknown }, revoke: undefined });
+      continue;
+    }
+    const { teamId, revoke, ...rest } = known;
+    const leaked = { ...shown, ...rest, team: slugs.get(teamId) ?? null };
+    identified.push({ leaked, revoke: rest.status === "active" ? revoke : undefined });
+  }
+  return identified;
 }
 
 const unknown = {

@@ -151,8 +151,9 @@ function addCreate(noun: Command, invocation: Invocation): void {
 
     async function channelIds(references: string[]): Promise<string[]> {
       return await database.ask(async (db) => {
-        const channels = references.map((reference) => getChannelNamed(db, team.id, reference));
-        return (await Promise.all(channels)).map(({ id }) => id);
+        const ids: string[] = [];
+        for (const reference of references) ids.push((await getChannelNamed(db, team.id, reference)).id);
+        return ids;
       });
     }
   });

@@ -15,6 +15,7 @@ import {
 } from "../users/store.ts";
 import { addUser, type Person, personResource } from "../users/users.ts";
 import { revokeAccess, type RevokeOptions, type RevokedAccess } from "./revoke-access.ts";
+import { now } from "../system/repeatable.ts";
 
 // Not a validation of addresses: it catches a name given as an address.
 const emailShape = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
@@ -101,7 +102,7 @@ export async function deactivate(
     target: `user:${person.id}`,
     details: { name: person.name },
   });
-  return { ...personResource({ ...person, deactivatedAt: Date.now() }), ...revoked };
+  return { ...personResource({ ...person, deactivatedAt: now() }), ...revoked };
 }
 
 /**

@@ -7,6 +7,7 @@ import {
 } from "../subscriptions/creators.ts";
 import { revokeTokensOfUser } from "../tokens/tokens.ts";
 import { updateDeactivatedAt, type UserRow } from "../users/store.ts";
+import { now } from "../system/repeatable.ts";
 
 export type RevokeOptions = { keepWebhooks?: boolean | undefined };
 
@@ -26,7 +27,7 @@ export async function revokeAccess(
   actor: string,
   { keepWebhooks = false }: RevokeOptions = {},
 ): Promise<RevokedAccess> {
-  await updateDeactivatedAt(tx, user.id, Date.now());
+  await updateDeactivatedAt(tx, user.id, now());
   await revokeWebhooksOfBot(tx, user.id, actor);
   await revokeTokensOfUser(tx, user.id, actor);
   const subscriptions = keepWebhooks

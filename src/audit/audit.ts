@@ -1,6 +1,7 @@
 import type { Connection, Transaction } from "../database/database.ts";
 import { timestamp } from "../timestamp.ts";
 import { insertAuditEntry, selectAuditEntries } from "./store.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 export type AuditEntry = {
   id: string;
@@ -22,8 +23,8 @@ export async function record(
   entry: { teamId: string; actor: string; action: string; target: string; details?: Record<string, unknown> },
 ): Promise<void> {
   insertAuditEntry(tx, {
-    id: Bun.randomUUIDv7(),
-    at: Date.now(),
+    id: newId(),
+    at: now(),
     teamId: entry.teamId,
     actor: entry.actor,
     action: entry.action,

@@ -11,6 +11,7 @@ import {
   upsertResult,
   upsertSchedule,
 } from "./store.ts";
+import { now } from "../system/repeatable.ts";
 
 /** After a failed backup the next try comes this much later, in milliseconds, or sooner if the schedule says so. */
 export const retryMs = 15 * 60_000;
@@ -50,7 +51,7 @@ export function lastBackup(db: Connection): BackupState {
           keep: schedule.keep,
           folder: schedule.folder,
           passphrase_file: schedule.passphraseFile,
-          next_at: timestamp(dueAt(db, schedule, Date.now())),
+          next_at: timestamp(dueAt(db, schedule, now())),
         }
       : null,
   };
@@ -78,7 +79,7 @@ export async function setSchedule(
   schedule: Omit<ScheduleRow, "setAt">,
   actor: string,
 ): Promise<void> {
-  await upsertSchedule(tx, { ...schedule, setAt: Date.now() });
+  await upsertSchedule(tx, { ...schedule, setAt: now() });
   const { everyMs, keep, folder } = schedule;
   await recordForTeams(tx, actor, "backup.scheduled", { every_ms: everyMs, keep, folder });
 }

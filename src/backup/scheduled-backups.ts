@@ -1,9 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Connection, Database } from "../database/database.ts";
 import type { Log } from "../log/log.ts";
 import { machineHash } from "../system/machine.ts";
+import { newId } from "../system/repeatable.ts";
 import { listTeams } from "../teams/teams.ts";
 import { dueAt, noteResult, retryMs } from "./schedule.ts";
 import { type ResultRow, type ScheduleRow, selectSchedule } from "./store.ts";
@@ -164,7 +164,7 @@ function outcomeIn(text: string): { bytes: number; key: string } | { reason: str
  */
 async function prefixOf(db: Connection): Promise<string> {
   const [first] = (await listTeams(db)).toSorted((one, other) => (one.id < other.id ? -1 : 1));
-  const workspace = (first?.id ?? randomUUID()).slice(-12);
+  const workspace = (first?.id ?? newId()).slice(-12);
   return `parley-${workspace}-${machineHash()?.slice(0, 8) ?? "anywhere"}-`;
 }
 

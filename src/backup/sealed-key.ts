@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
+import { createCipheriv, createDecipheriv, scryptSync } from "node:crypto";
 import { Type, type Static } from "@sinclair/typebox";
 import { DomainError } from "../errors.ts";
+import { randomBytes } from "../system/repeatable.ts";
 
 /** The cost of guessing a passphrase: 128 MiB of memory and a third of a second for each try. */
 const cost = { n: 2 ** 17, r: 8, p: 1 };

@@ -19,6 +19,7 @@ import {
   updateChannelName,
 } from "./store.ts";
 import { getManagedChannel, getSeenChannel, isOpen } from "./access.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 const checkChannelInput = checkOf(ChannelInput);
 
@@ -127,22 +128,22 @@ export async function addChannel(
   actor: string,
 ): Promise<ChannelRow> {
   const { members, directSlug, ...fields } = input;
-  const now = Date.now();
+  const createdAt = now();
   const slug = directSlug ?? slugOf(input.name);
   if (slug === "") throw withoutSlug();
   const channel: ChannelRow = {
     isManaged: false,
     externalId: null,
     ...fields,
-    id: Bun.randomUUIDv7(),
+    id: newId(),
     slug,
     isArchived: false,
     isDirect: directSlug !== undefined,
-    updatedAt: now,
-    createdAt: now,
+    updatedAt: createdAt,
+    createdAt,
   };
   if (!(await insertChannel(tx, channel))) throw slugTaken(slug);
-  for (const userId of members) await insertMember(tx, channel.id, userId, now);
+  for (const userId of members) await insertMember(tx, channel.id, userId, createdAt);
   const { isManaged, isDirect } = channel;
   await recordChannel(tx, channel, "channel.created", actor, {
     ...(isManaged && { is_managed: true }),

@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
 import { prepared, query } from "../database/prepared.ts";
 import { channelMembers, channels } from "../database/schema.ts";
+import { now } from "../system/repeatable.ts";
 
 /** The columns of a channel that rarely change: all but `lastPosition`, which every message changes. */
 export type ChannelRow = Omit<typeof channels.$inferSelect, "lastPosition">;
@@ -95,7 +96,7 @@ export async function selectJoinedChannels(
 }
 
 export async function updateArchived(tx: Transaction, id: string, isArchived: boolean): Promise<void> {
-  await tx.update(channels).set({ isArchived, updatedAt: Date.now() }).where(eq(channels.id, id));
+  await tx.update(channels).set({ isArchived, updatedAt: now() }).where(eq(channels.id, id));
 }
 
 export async function updateChannelName(
@@ -104,7 +105,7 @@ export async function updateChannelName(
   name: string,
   slug: string,
 ): Promise<void> {
-  await tx.update(channels).set({ name, slug, updatedAt: Date.now() }).where(eq(channels.id, id));
+  await tx.update(channels).set({ name, slug, updatedAt: now() }).where(eq(channels.id, id));
 }
 
 const newestStatement = query<{ last_position: number }, [string]>(

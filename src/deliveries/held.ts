@@ -18,6 +18,7 @@ import {
   selectTeamIds,
   updateCopy,
 } from "./hold-store.ts";
+import { newId } from "../system/repeatable.ts";
 
 /** What would be sent again to a subscription: the events that waited for it when the hold began. */
 export type HeldSubscription = {
@@ -154,7 +155,7 @@ async function endHold(
     else {
       deleteHold(tx);
       // From here on this database has a history of its own: markers of the one that it was copied from are foreign.
-      updateCopy(tx, { copyId: crypto.randomUUID(), accepted: hold.markers });
+      updateCopy(tx, { copyId: newId(), accepted: hold.markers });
     }
     for (const teamId of which ? [which.teamId] : selectTeamIds(tx)) {
       const target = which ? `webhook:${which.id}` : `team:${teamId}`;

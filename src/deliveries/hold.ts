@@ -13,6 +13,7 @@ import {
   updateCopy,
 } from "./hold-store.ts";
 import { findMarkers, type Marker, MarkerFile, type Place, thisPlace } from "./marker.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 /** Why nothing is delivered, and since when. */
 export type Hold = Suspicion & { since: string };
@@ -117,7 +118,7 @@ export class DeliveryHold {
     if (!suspicion) return;
     const known = JSON.stringify(this.#known(markers));
     await this.#database.write((tx) =>
-      insertHold(tx, { ...suspicion, since: Date.now(), lastEvent: selectLastEvent(tx), markers: known }),
+      insertHold(tx, { ...suspicion, since: now(), lastEvent: selectLastEvent(tx), markers: known }),
     );
   }
 
@@ -137,7 +138,7 @@ export class DeliveryHold {
   }
 
   async #newCopy(markers: readonly Marker[]): Promise<string> {
-    const copyId = crypto.randomUUID();
+    const copyId = newId();
     const accepted = JSON.stringify(this.#known(markers));
     await this.#database.write((tx) => updateCopy(tx, { copyId, accepted }));
     return copyId;

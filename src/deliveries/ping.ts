@@ -5,6 +5,7 @@ import { getSubscription } from "../subscriptions/subscriptions.ts";
 import { timestamp } from "../timestamp.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { prepare } from "./prepare.ts";
+import { newId } from "../system/repeatable.ts";
 
 /** The result of a ping. */
 export type Pong = {
@@ -30,7 +31,7 @@ export async function ping(
   const row = await database.ask((db) => getSubscription(db, teamId, id));
   const now = Date.now();
   const envelope = {
-    id: Bun.randomUUIDv7(),
+    id: newId(),
     type: "ping",
     created_at: timestamp(now),
     data: { webhook_id: row.id },

@@ -12,6 +12,7 @@ import { deliveryResource } from "./attempt-log.ts";
 import { prepare } from "./prepare.ts";
 import { logEntry } from "./settle.ts";
 import { insertAttempt, selectAttempt } from "./attempt-store.ts";
+import { newId } from "../system/repeatable.ts";
 
 /**
  * Sends the payload of an earlier attempt again, exactly once: the same envelope with the same id, signed with the
@@ -73,7 +74,7 @@ export async function replay(
   }
 
   const sent = { eventSeq, eventId, eventType: event.type, subscriptionId: subscription.id };
-  const row = { id: Bun.randomUUIDv7(), ...logEntry(sent, outcome, Date.now()), isReplay: true };
+  const row = { id: newId(), ...logEntry(sent, outcome, Date.now()), isReplay: true };
   await database.write(async (tx) => {
     insertAttempt(tx, row);
     await record(tx, {

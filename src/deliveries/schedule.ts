@@ -1,3 +1,5 @@
+import { randomNumber } from "../system/repeatable.ts";
+
 /** The longest `Retry-After` that is honoured: an hour (decisions section 6). */
 const longestRetryAfterMs = 3_600_000;
 
@@ -18,7 +20,7 @@ export type FailedAttempt = {
   now: number;
   /** `WEBHOOKS_BACKOFF_BASE` in milliseconds: the wait after the first attempt. */
   baseMs: number;
-  /** In [0, 1); `Math.random` unless a test replaces it. */
+  /** In [0, 1); `randomNumber` unless a test replaces it. */
   random?: () => number;
 };
 
@@ -28,7 +30,7 @@ export type FailedAttempt = {
  * `Retry-After` on 429 or 503 takes precedence, up to an hour; a malformed one is ignored. Decisions section 6.
  */
 export function nextAttemptAt(failed: FailedAttempt): number | undefined {
-  const { attempt, maxAttempts, status, retryAfter, now, baseMs, random = Math.random } = failed;
+  const { attempt, maxAttempts, status, retryAfter, now, baseMs, random = randomNumber } = failed;
   if (attempt >= maxAttempts) return undefined;
 
   const backoffMs = Math.min(baseMs * 6 ** (attempt - 1), longestBackoffMs) * (0.9 + 0.2 * random());

@@ -5,6 +5,7 @@ import { updateOnFailure } from "../subscriptions/store.ts";
 import type { Outcome } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
 import { type AttemptRow, insertAttempt } from "./attempt-store.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 /** When to retry, and when to give up. */
 export type RetryRules = {
@@ -48,9 +49,9 @@ export function settle(
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
-  ending: Ending = { now: Date.now(), aheadMs: 0, isCounted: true },
+  ending: Ending = { now: now(), aheadMs: 0, isCounted: true },
 ): Settled | Promise<Settled> {
-  const attemptId = Bun.randomUUIDv7();
+  const attemptId = newId();
   const attempt = { id: attemptId, ...logEntry(job, outcome, ending.now), isReplay: false };
   if (outcome.kind !== "succeeded") {
     const logged = { seq: insertAttempt(tx, attempt) };

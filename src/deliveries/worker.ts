@@ -153,8 +153,9 @@ export class Worker {
 
   /** Deletes the job, along with the other due jobs whose events the subscription's creator may not see. */
   async #withhold({ subscriptionId, eventId }: QueuedJob): Promise<undefined> {
+    const now = this.#clock.now();
     const events = await this.#retryUntilDone({ event: eventId }, () =>
-      this.#database.write((tx) => withhold(tx, subscriptionId, this.#clock.now())),
+      this.#database.write((tx) => withhold(tx, subscriptionId, now)),
     );
     // 0 if the creator has just regained access, or the subscription was disabled.
     if (events === 0) return;

@@ -3,6 +3,7 @@ import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { timestamp } from "../timestamp.ts";
 import { deleteEmoji, insertEmoji, selectEmoji } from "./store.ts";
+import { now } from "../system/repeatable.ts";
 
 /** A custom emoji of a team, as the command line shows it. */
 export type CustomEmoji = { name: string; created_at: string };
@@ -38,7 +39,7 @@ export async function addEmoji(
   if (input.image && !isImage(input.image))
     throw invalid({ image: ["The image must be a PNG, GIF, JPEG or WebP file."] });
 
-  const row = { teamId, name, image: input.image ? Buffer.from(input.image) : null, createdAt: Date.now() };
+  const row = { teamId, name, image: input.image ? Buffer.from(input.image) : null, createdAt: now() };
   if (!(await insertEmoji(tx, row))) throw invalid({ name: [`The emoji :${name}: already exists.`] });
   await record(tx, { teamId, actor, action: "emoji.added", target: `emoji:${name}` });
   return { name, created_at: timestamp(row.createdAt) };

@@ -18,6 +18,7 @@ import {
   selectIncomingWebhooks,
   updateIncomingWebhook,
 } from "./store.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 /** An incoming webhook as lists show it: never with its URL or secret. */
 export type IncomingWebhook = {
@@ -52,7 +53,7 @@ export async function createIncomingWebhook(
     );
   }
   const name = checkName(input.name);
-  const id = Bun.randomUUIDv7();
+  const id = newId();
   const token = newSecret("ply_in_");
   const secret = input.signed ? newSecret("whsec_") : null;
   const row: IncomingWebhookRow = {
@@ -64,7 +65,7 @@ export async function createIncomingWebhook(
     tokenHash: input.signed ? signedHashOf(hashOf(token)) : hashOf(token),
     secret: secret === null ? null : await vault.seal(tx, secret, `incoming_webhooks:${id}`),
     revokedAt: null,
-    createdAt: Date.now(),
+    createdAt: now(),
   };
   if (!(await insertIncomingWebhook(tx, row))) {
     throw new DomainError(
@@ -95,14 +96,14 @@ export async function revokeIncomingWebhook(
   actor: string,
 ): Promise<IncomingWebhook> {
   const { webhook, bot, channel } = await getIncomingWebhook(tx, teamId, id);
-  await updateIncomingWebhook(tx, webhook.id, { revokedAt: Date.now() });
+  await updateIncomingWebhook(tx, webhook.id, { revokedAt: now() });
   await recordWebhook(tx, webhook, "incoming_webhook.revoked", actor);
   return webhookResource(webhook, bot, channel);
 }
 
 /** Revokes all webhooks of the bot for good. */
 export async function revokeWebhooksOfBot(tx: Transaction, botId: string, actor: string): Promise<void> {
-  for (const row of await revokeWebhookRowsOfBot(tx, botId, Date.now())) {
+  for (const row of await revokeWebhookRowsOfBot(tx, botId, now())) {
     await recordWebhook(tx, row, "incoming_webhook.revoked", actor);
   }
 }

@@ -4,6 +4,7 @@ import { forgetNewKey, keepAside, newKeyFile, randomKey, readKey, writeNewKey } 
 import { type Key, keyOf, type KeyRing } from "../secrets/key-ring.ts";
 import { selectKeyCheck, selectKeyRotation, upsertKeyCheck, upsertKeyRotation } from "../secrets/store.ts";
 import { wrongKey } from "../secrets/vault.ts";
+import { now } from "../system/repeatable.ts";
 
 export type RotationParts = {
   database: Database;
@@ -36,7 +37,7 @@ export async function beginRotation(parts: RotationParts, keys: KeyRing): Promis
   const resumed = interrupted !== undefined && keys.withCheck(interrupted.newCheckValue) !== undefined;
   const values = resumed ? resume(interrupted, own, parts.given) : prepareNewKey(parts, own, known);
   await database.write(async (tx) => {
-    await upsertKeyRotation(tx, { startedAt: Date.now(), startedBy: actor, ...values });
+    await upsertKeyRotation(tx, { startedAt: now(), startedBy: actor, ...values });
     await upsertKeyCheck(tx, values.newCheckValue);
   });
   return { ...values, resumed };

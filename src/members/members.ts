@@ -14,6 +14,7 @@ import { userResource } from "../users/users.ts";
 import { checkOf } from "../input/validation.ts";
 import { MemberInput } from "./schemas.ts";
 import { deleteMember, insertMember, isMember, selectMembers } from "../channels/member-store.ts";
+import { now } from "../system/repeatable.ts";
 
 const checkMemberInput = checkOf(MemberInput);
 
@@ -83,7 +84,7 @@ export async function joinChannel(
 ): Promise<User> {
   requireOpenMembership(channel);
   if (user.deactivatedAt !== null) throw invalid({ user_id: [`${user.name} is deactivated.`] });
-  if (!(await insertMember(tx, channel.id, user.id, Date.now()))) {
+  if (!(await insertMember(tx, channel.id, user.id, now()))) {
     throw invalid({ user_id: [`${user.name} is a member of ${channel.name} already.`] });
   }
   await addNotice(tx, channel, user, "member_joined");

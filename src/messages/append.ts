@@ -5,6 +5,7 @@ import { emit } from "../outbox/emit.ts";
 import { messageResource } from "./resource.ts";
 import type { Message } from "./schemas.ts";
 import type { Author, MessageRow } from "./store.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 /** The content of a new message; fields left out are null or false. */
 export type Draft = Pick<MessageRow, "type" | "body"> &
@@ -24,7 +25,7 @@ export type Draft = Pick<MessageRow, "type" | "body"> &
 /** Appends a message to the channel, emits `message.created` and returns it. The caller has enforced the rules. */
 export function appendMessage(tx: Transaction, channel: ChannelRow, author: Author, draft: Draft): Message {
   const row: MessageRow = {
-    id: Bun.randomUUIDv7(),
+    id: newId(),
     channelId: channel.id,
     authorId: author.id,
     type: draft.type,
@@ -37,7 +38,7 @@ export function appendMessage(tx: Transaction, channel: ChannelRow, author: Auth
     threadRootId: draft.threadRootId ?? null,
     sentToChannel: draft.sentToChannel ?? false,
     reactions: "[]",
-    createdAt: Date.now(),
+    createdAt: now(),
     editedAt: null,
     deletedAt: null,
   };

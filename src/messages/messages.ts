@@ -17,6 +17,7 @@ import {
   updateBody,
   updateToTombstone,
 } from "./store.ts";
+import { now } from "../system/repeatable.ts";
 
 const checkMessageInput = checkOf(MessageInput);
 const checkEdit = checkOf(MessageEdit);
@@ -94,7 +95,7 @@ export async function editMessage(
   requireWritable(seen);
   requireOwn(subject, { message, author });
   const { body } = checkEdit(input);
-  const editedAt = Date.now();
+  const editedAt = now();
   await updateBody(tx, message.id, body, editedAt);
   const edited = messageResource({ ...message, body, editedAt }, author);
   emit<MessageEvent>(tx, seen.channel, { type: "message.updated", data: edited });
@@ -116,7 +117,7 @@ export async function deleteMessage(
   requireWritable(seen);
   requireOwn(subject, found);
   if (found.message.deletedAt !== null) return;
-  await updateToTombstone(tx, found.message.id, Date.now());
+  await updateToTombstone(tx, found.message.id, now());
   const tombstone = messageResource({ ...found.message, body: "", reactions: "[]" }, found.author);
   emit<MessageEvent>(tx, seen.channel, { type: "message.deleted", data: tombstone });
 }

@@ -4,6 +4,7 @@ import { beginFanOut, hasFanOuts } from "./fan-outs.ts";
 import { filterAllowed } from "./creator-visibility.ts";
 import type { WebhookEvent } from "../event-types.ts";
 import { insertEvent, queuedWithEventMax, selectMatchingSubscriptions } from "./event-store.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 /** The `type` and `data` of an event's envelope. Each domain declares the data of its own events. */
 export type DomainEvent = { type: WebhookEvent; data: object };
@@ -24,7 +25,7 @@ export function emit<Event extends DomainEvent>(tx: Transaction, channel: Channe
 
   const data = JSON.stringify(event.data);
   const { traceparent } = tx.commit;
-  const row = { id: Bun.randomUUIDv7(), type: event.type, data, createdAt: Date.now(), traceparent };
+  const row = { id: newId(), type: event.type, data, createdAt: now(), traceparent };
   // Events still being queued go first, so that each subscription receives its events in order.
   if (isForMany || hasFanOuts(tx, channel.teamId))
     beginFanOut(tx, { teamId: channel.teamId, channelId: channel.id, eventSeq: insertEvent(tx, row) });

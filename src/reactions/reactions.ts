@@ -15,6 +15,7 @@ import type { Subject } from "../subject.ts";
 import { isWithin } from "../input/text.ts";
 import { userResource } from "../users/users.ts";
 import { deleteReaction, insertReaction } from "./store.ts";
+import { now } from "../system/repeatable.ts";
 
 /** Maximum length of the emoji in the path, in code points after decoding (specification part 8). */
 const emojiLengthMax = 32;
@@ -46,7 +47,7 @@ export async function addReaction(
   if (isFullFor(message, emoji)) throw unfit(`A message takes at most ${emojiOfMessageMax} different emoji.`);
 
   const reaction = { messageId: message.id, emoji, userId: subject.id };
-  if (!(await insertReaction(tx, reaction, Date.now()))) return;
+  if (!(await insertReaction(tx, reaction, now()))) return;
   await updateReactions(tx, message.id, JSON.stringify(withOneMore(message, emoji)));
   emit<ReactionEvent>(tx, channel, {
     type: "reaction.added",

@@ -4,6 +4,7 @@ import { DomainError } from "../errors.ts";
 import { keyBytes, parseKey } from "../input/secret-key.ts";
 import { hasCode } from "../system/error-code.ts";
 import { flush, writeFileOnce } from "../system/on-disk.ts";
+import { randomBytes } from "../system/repeatable.ts";
 import { readTrusted } from "../system/trusted-files.ts";
 import { keyName, keyOf, KeyRing } from "./key-ring.ts";
 
@@ -45,7 +46,7 @@ export function createKeyFile(dataDir: string): void {
 
 /** Returns a new random key. */
 export function randomKey(): Buffer {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(keyBytes)));
+  return randomBytes(keyBytes);
 }
 
 /** The path of a data folder's key file. It is created with the first team, after the tables. */

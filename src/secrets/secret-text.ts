@@ -1,3 +1,5 @@
+import { randomBytes } from "../system/repeatable.ts";
+
 /**
  * A secret's prefix, which tells people and scanners for leaked secrets its kind: a bot token, a personal access
  * token, the URL token of an incoming webhook, a signing secret.
@@ -25,7 +27,7 @@ export function newSecret(prefix: SecretPrefix): string {
   while (text.length < length) {
     // Bytes from 248 on are discarded: 248 is the largest multiple of 62 in a byte, so all characters are equally
     // likely.
-    for (const byte of crypto.getRandomValues(new Uint8Array(64))) {
+    for (const byte of randomBytes(64)) {
       if (byte < 248 && text.length < length) text += alphabet[byte % 62];
     }
   }

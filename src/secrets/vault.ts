@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv } from "node:crypto";
 import type { Database, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
+import { randomBytes } from "../system/repeatable.ts";
 import { type Key, KeyRing } from "./key-ring.ts";
 import { selectKeyCheck, upsertKeyCheck } from "./store.ts";
 

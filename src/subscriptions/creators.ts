@@ -3,6 +3,7 @@ import { actorOf, type Subject } from "../subject.ts";
 import { selectActor } from "../users/store.ts";
 import { disableSubscriptionsOfCreator, selectSubscriptionsOfCreator } from "./store.ts";
 import { recordSubscription } from "./subscriptions.ts";
+import { now } from "../system/repeatable.ts";
 
 /** A subscription, as the output of commands about its creator names it. */
 export type NamedSubscription = { id: string; name: string };
@@ -40,7 +41,7 @@ export async function disableSubscriptionsOf(
   user: Pick<Subject, "type" | "id">,
   actor: string,
 ): Promise<NamedSubscription[]> {
-  const rows = await disableSubscriptionsOfCreator(tx, actorOf(user), Date.now());
+  const rows = await disableSubscriptionsOfCreator(tx, actorOf(user), now());
   const details = { reason: "creator_gone" };
   for (const row of rows) await recordSubscription(tx, row, "webhook.disabled", actor, details);
   return rows.map(({ id, name }) => ({ id, name }));

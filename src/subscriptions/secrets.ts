@@ -6,6 +6,7 @@ import { listedSubscription } from "./resource.ts";
 import type { ListedSubscription } from "./schemas.ts";
 import { type Destination, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
+import { now } from "../system/repeatable.ts";
 
 /**
  * Gives the subscription a new signing secret, which is shown only here. The old secret keeps signing as well for
@@ -32,7 +33,7 @@ export async function rotateSecret(
   await updateSubscription(tx, row.id, {
     secret: await vault.seal(tx, secret, `subscriptions:${row.id}`),
     previousSecret: overlapMs > 0 ? row.secret : null,
-    previousSecretUntil: overlapMs > 0 ? Date.now() + overlapMs : null,
+    previousSecretUntil: overlapMs > 0 ? now() + overlapMs : null,
   });
   const details = overlapMs > 0 ? { overlap_ms: overlapMs } : {};
   await recordSubscription(tx, row, "webhook.secret_rotated", actor, details);

@@ -11,6 +11,7 @@ import type { ListedSubscription } from "./schemas.ts";
 import { type SubscriptionRow, updateFilters, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 import { jobsPerWrite, makeJobsDue, withPause } from "./waiting-jobs.ts";
+import { now } from "../system/repeatable.ts";
 
 /** The events waiting for a subscription: their number, and when the oldest happened; null when there is none. */
 export type Pending = { count: number; since: string | null };
@@ -131,7 +132,7 @@ export async function disable(
   actor: string,
   details: Record<string, unknown> = {},
 ): Promise<SubscriptionRow> {
-  const disabled = { status: "disabled", disabledAt: Date.now() } as const;
+  const disabled = { status: "disabled", disabledAt: now() } as const;
   await updateSubscription(tx, row.id, disabled);
   await recordSubscription(tx, row, action, actor, details);
   return { ...row, ...disabled };

@@ -26,6 +26,7 @@ import {
 } from "./store.ts";
 import { urlErrors } from "./url.ts";
 import { isForCreator } from "../outbox/creator-visibility.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 const checkSubscriptionInput = checkOf(SubscriptionInput);
 
@@ -61,7 +62,7 @@ export async function createSubscription(
   };
   if (Object.keys(errors).length > 0) throw invalid(errors);
 
-  const id = Bun.randomUUIDv7();
+  const id = newId();
   const secret = newSecret("whsec_");
   const eventTypes = [...new Set(events)];
   const row = await database.write(async (tx) => {
@@ -82,7 +83,7 @@ export async function createSubscription(
       previousSecret: null,
       previousSecretUntil: null,
       deletedAt: null,
-      createdAt: Date.now(),
+      createdAt: now(),
       createdBy: actor,
     };
     await insertSubscription(tx, created);
@@ -157,7 +158,7 @@ export async function deleteSubscription(
   actor: string,
 ): Promise<ListedSubscription> {
   const row = await getSubscription(tx, teamId, id);
-  await updateSubscription(tx, row.id, { deletedAt: Date.now() });
+  await updateSubscription(tx, row.id, { deletedAt: now() });
   await deleteFilters(tx, row.id);
   await recordSubscription(tx, row, "webhook.deleted", actor);
   return listedSubscription(row);

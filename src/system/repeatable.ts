@@ -1,34 +1,53 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-type Drawn = { readonly log: unknown[]; next: number };
+/** One run of a change: what was drawn so far, in this run or the one before, and how much of it this run has used. */
+type Run = { drawn: unknown[]; used: number };
 
-const runs = new AsyncLocalStorage<Drawn>();
+const runs = new AsyncLocalStorage<Run>();
 
 /**
- * Runs a function that may have to run again: the ids, moments and random bytes that it draws are kept in `log`, and a later run with the same
- * log draws the same values in the same order.
+ * Runs a change that may have to run again. What it draws from this module goes into the log; with the same log a later
+ * run gets the same values in the same order, and draws new ones only beyond them.
+ * @throws Error when a run draws something else than the one before it did.
  */
 export function repeatable<T>(log: unknown[], run: () => T): T {
-  return runs.run({ log, next: 0 }, run);
+  return runs.run({ drawn: log, used: 0 }, run);
 }
 
-/** Returns what `draw` returns or, in a run that repeats another, what it returned there. */
-function drawn<T>(draw: () => T): T {
+/** A new UUID version 7. */
+export function newId(): string {
+  return draw(() => Bun.randomUUIDv7(), isText);
+}
+
+/** The time, in milliseconds since 1970. */
+export function now(): number {
+  return draw(Date.now, isNumber);
+}
+
+/** A number in [0, 1). Not for secrets. */
+export function randomNumber(): number {
+  return draw(Math.random, isNumber);
+}
+
+/** Random bytes, fit for secrets. They must not be modified: a later run gets the same ones. */
+export function randomBytes(length: number): Buffer {
+  return draw(
+    () => crypto.getRandomValues(Buffer.alloc(length)),
+    (value): value is Buffer => Buffer.isBuffer(value) && value.length === length,
+  );
+}
+
+function draw<Value>(make: () => Value, isValue: (value: unknown) => value is Value): Value {
   const run = runs.getStore();
-  if (!run) return draw();
-  if (run.next === run.log.length) run.log.push(draw());
-  return run.log[run.next++] as T;
+  if (run === undefined) return make();
+  const { drawn } = run;
+  if (run.used === drawn.length) drawn.push(make());
+  const value = drawn[run.used++];
+  if (isValue(value)) return value;
+  throw new Error(
+    "A change does not draw the same values again: something outside of it decides what it does.",
+  );
 }
 
-// What changes draw today, they draw from these functions.
-const { randomUUIDv7 } = Bun;
-const { now } = Date;
-const getRandomValues = crypto.getRandomValues.bind(crypto);
-Object.assign(Bun, { randomUUIDv7: () => drawn(() => randomUUIDv7()) });
-Object.assign(Date, { now: () => drawn(now) });
-Object.assign(crypto, {
-  getRandomValues<T extends Uint8Array>(bytes: T): T {
-    bytes.set(drawn(() => Uint8Array.from(getRandomValues(new Uint8Array(bytes.length)))));
-    return bytes;
-  },
-});
+const isText = (value: unknown): value is string => typeof value === "string";
+const isNumber = (value: unknown): value is number => typeof value === "number";

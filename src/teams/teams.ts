@@ -9,6 +9,7 @@ import { slugOf } from "../input/text.ts";
 import type { UserRow } from "../users/store.ts";
 import { createPerson } from "../accounts/people.ts";
 import { insertTeam, selectTeams, selectTeamsNamed, type TeamRow, updateTeamName } from "./store.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 /** A team, which the API calls a workspace, as the command line shows one. */
 export type Team = { id: string; name: string; slug: string };
@@ -34,7 +35,7 @@ export async function createTeam(
   actor: string,
 ): Promise<{ team: Team; owner: UserRow | undefined; general: ChannelRow }> {
   const name = checkName(input.name);
-  const row: TeamRow = { id: Bun.randomUUIDv7(), name, slug: slugFor(name), createdAt: Date.now() };
+  const row: TeamRow = { id: newId(), name, slug: slugFor(name), createdAt: now() };
   if (!(await insertTeam(tx, row))) throw nameTaken(row.slug);
   await record(tx, {
     teamId: row.id,

@@ -16,6 +16,7 @@ import {
   selectUsableToken,
   type TokenRow,
 } from "./store.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 /** A token as lists show it, without the secret. */
 export type Token = {
@@ -57,14 +58,14 @@ export async function createToken(
   const unknown = granted.find((scope) => !isScope(scope));
   if (granted.length === 0) throw invalid({ scopes: ["A token needs at least one scope."] });
   if (unknown !== undefined) throw invalid({ scopes: [`There is no scope ${unknown}.`] });
-  const now = Date.now();
-  if (input.expiresAt !== null && input.expiresAt <= now)
+  const createdAt = now();
+  if (input.expiresAt !== null && input.expiresAt <= createdAt)
     throw invalid({ expires: ["The expiry is in the past."] });
 
   const prefix = user.type === "bot" ? "ply_bot_" : "ply_pat_";
   const secret = newSecret(prefix);
   const row: TokenRow = {
-    id: Bun.randomUUIDv7(),
+    id: newId(),
     teamId: user.teamId,
     userId: user.id,
     name,
@@ -74,7 +75,7 @@ export async function createToken(
     expiresAt: input.expiresAt,
     lastUsedAt: null,
     revokedAt: null,
-    createdAt: now,
+    createdAt,
   };
   await insertToken(tx, row);
   await record(tx, {
@@ -105,7 +106,7 @@ export async function revokeToken(
   id: string,
   actor: string,
 ): Promise<{ id: string }> {
-  const row = await revokeTokenRow(tx, teamId, id.toLowerCase(), Date.now());
+  const row = await revokeTokenRow(tx, teamId, id.toLowerCase(), now());
   if (!row) throw notFound("token");
   await recordRevoked(tx, row, actor);
   return { id: row.id };
@@ -113,22 +114,22 @@ export async function revokeToken(
 
 /** Revokes all tokens of the user; they stop working immediately. */
 export async function revokeTokensOfUser(tx: Transaction, userId: string, actor: string): Promise<void> {
-  for (const row of await revokeTokenRowsOfUser(tx, userId, Date.now())) await recordRevoked(tx, row, actor);
+  for (const row of await revokeTokenRowsOfUser(tx, userId, now())) await recordRevoked(tx, row, actor);
 }
 
 /**
  * Returns the rights of the token, or undefined when it is malformed, unknown, revoked or expired, or its user is
  * deactivated. The look-up is by hash, so no comparison depends on the token's characters. The last use is recorded to
- * the minute (`now` is milliseconds since 1970); the request does not wait for that write.
+ * the minute (`at` is milliseconds since 1970); the request does not wait for that write.
  */
-export function authenticate(database: Database, token: string, now = Date.now()): Answer<Grant | undefined> {
+export function authenticate(database: Database, token: string, at = now()): Answer<Grant | undefined> {
   if (!isSecretText(token)) return undefined;
   const hash = hashOf(token);
   return whenAnswered(
     database.ask((db) => selectUsableToken(db, hash)),
     (row) => {
-      if (!row || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;
-      recordUse(database, row.id, now);
+      if (!row || (row.expiresAt !== null && row.expiresAt <= at)) return undefined;
+      recordUse(database, row.id, at);
       return grantOf(row);
     },
   );
@@ -142,8 +143,8 @@ function grantOf(row: NonNullable<ReturnType<typeof selectUsableToken>>): Grant 
   };
 }
 
-function recordUse(database: Database, tokenId: string, now: number): void {
-  const minute = now - (now % minuteMs);
+function recordUse(database: Database, tokenId: string, at: number): void {
+  const minute = at - (at % minuteMs);
   if (recorded.minute !== minute) recorded = { minute, tokenIds: new Set() };
   if (recorded.tokenIds.has(tokenId)) return;
   recorded.tokenIds.add(tokenId);

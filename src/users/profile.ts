@@ -1,5 +1,6 @@
 import type { Connection } from "../database/database.ts";
 import { selectUserByUserName, type UserRow } from "./store.ts";
+import { newId } from "../system/repeatable.ts";
 
 /** What identifies and names a person in a company directory (SCIM); all null for a bot. */
 export type Profile = Pick<
@@ -30,7 +31,7 @@ export async function firstProfile(
   const isTaken = (await selectUserByUserName(db, teamId, wanted)) !== undefined;
   const space = name.indexOf(" ");
   return {
-    userName: isTaken ? Bun.randomUUIDv7() : wanted,
+    userName: isTaken ? newId() : wanted,
     externalId: null,
     displayName: name,
     givenName: space < 0 ? name : name.slice(0, space),

@@ -4,6 +4,7 @@ import { prepared } from "../database/prepared.ts";
 import { userEmails, users } from "../database/schema.ts";
 import { caseless, foldCase } from "../database/text.ts";
 import { actorOf, type Role } from "../subject.ts";
+import { now } from "../system/repeatable.ts";
 
 export type UserRow = typeof users.$inferSelect;
 
@@ -68,12 +69,12 @@ export async function selectUsersNamed(
 }
 
 export async function updateRole(tx: Transaction, id: string, role: Role): Promise<void> {
-  await tx.update(users).set({ role, updatedAt: Date.now() }).where(eq(users.id, id));
+  await tx.update(users).set({ role, updatedAt: now() }).where(eq(users.id, id));
 }
 
 /** Deactivates the user as of `at`, in milliseconds since 1970, or reactivates it with null. */
 export async function updateDeactivatedAt(tx: Transaction, id: string, at: number | null): Promise<void> {
-  await tx.update(users).set({ deactivatedAt: at, updatedAt: Date.now() }).where(eq(users.id, id));
+  await tx.update(users).set({ deactivatedAt: at, updatedAt: now() }).where(eq(users.id, id));
 }
 
 /** Returns the person of the team with this SCIM `userName`, ignoring case. */

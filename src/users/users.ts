@@ -6,6 +6,7 @@ import type { Role, Subject } from "../subject.ts";
 import { noProfile, type Profile } from "./profile.ts";
 import type { User } from "./schemas.ts";
 import { insertUser, selectUser, selectUsers, selectUsersNamed, type UserRow } from "./store.ts";
+import { newId, now } from "../system/repeatable.ts";
 
 /** A person as the command line shows one; the API shows only `id`, `name` and `type`. */
 export type Person = User & { role: Role; active: boolean; email: string | null };
@@ -15,15 +16,15 @@ export async function addUser(
   tx: Transaction,
   user: Pick<UserRow, "teamId" | "type" | "name" | "role" | "email"> & Partial<Profile>,
 ): Promise<UserRow> {
-  const now = Date.now();
+  const createdAt = now();
   const row: UserRow = {
     ...noProfile,
     ...user,
-    id: Bun.randomUUIDv7(),
+    id: newId(),
     deactivatedAt: null,
     removedAt: null,
-    updatedAt: now,
-    createdAt: now,
+    updatedAt: createdAt,
+    createdAt,
   };
   await insertUser(tx, row);
   return row;

@@ -19,6 +19,7 @@ import type { Query } from "../protocol/query.ts";
 import { changeMembers, MemberChange } from "./members.ts";
 import { groupResource } from "./resource.ts";
 import { countGroups, type GroupMember, selectGroupMembers, selectGroups, updateGroup } from "./store.ts";
+import { now } from "../../system/repeatable.ts";
 
 /** The maximum number of members in one response, over all its groups; without `members` there is no limit. */
 const membersMax = 100_000;
@@ -181,7 +182,7 @@ async function save(
   }
   const hasChanged = await changeMembers(tx, { ...channel, name }, change);
   if (!hasChanged && externalId === channel.externalId) return;
-  await updateGroup(tx, channel.id, { externalId, updatedAt: Date.now() });
+  await updateGroup(tx, channel.id, { externalId, updatedAt: now() });
 }
 
 /**

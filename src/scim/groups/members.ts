@@ -11,6 +11,7 @@ import type { PatchOperation } from "../protocol/patch.ts";
 import { scimActor } from "../protocol/directory.ts";
 import { selectPeopleOf } from "../users/store.ts";
 import { selectPeopleIn } from "./store.ts";
+import { now } from "../../system/repeatable.ts";
 
 /**
  * The members to add to a group and to remove from it, collected over the operations of a request, so that the cost
@@ -104,7 +105,7 @@ async function join(tx: Transaction, channel: ChannelRow, user: UserRow): Promis
     await joinChannel(tx, channel, user, scimActor);
     return;
   }
-  await insertMember(tx, channel.id, user.id, Date.now());
+  await insertMember(tx, channel.id, user.id, now());
   await record(tx, {
     teamId: channel.teamId,
     actor: scimActor,

@@ -21,6 +21,7 @@ import {
   selectRemoved,
   updatePerson,
 } from "./store.ts";
+import { now } from "../../system/repeatable.ts";
 
 /**
  * Returns a page of the people who match the query, and their total number.
@@ -103,7 +104,7 @@ export async function patchUser(
 export async function deleteUser(tx: Transaction, directory: Directory, id: string): Promise<void> {
   const row = await getPerson(tx, directory, id);
   await deactivate(tx, row, scimActor);
-  await updatePerson(tx, row.id, { removedAt: Date.now() });
+  await updatePerson(tx, row.id, { removedAt: now() });
   await recordUser(tx, row, "user.removed");
 }
 
@@ -160,7 +161,7 @@ async function save(
     .map(([name]) => name)
     .concat(isSame ? [] : ["emails"]);
   if (changed.length > 0 || row.removedAt !== null) {
-    await updatePerson(tx, row.id, { ...fields, removedAt: null, updatedAt: Date.now() });
+    await updatePerson(tx, row.id, { ...fields, removedAt: null, updatedAt: now() });
     if (!isSame) await replaceEmails(tx, row.id, desired.emails);
     await recordUser(tx, row, "user.updated", { changed });
   }
