@@ -1,12 +1,11 @@
 import { DomainError } from "../errors.ts";
 
-const windowMs = 60_000;
+/** How long a window lasts, in milliseconds. */
+export const windowMs = 60_000;
 
 /** The state of a key in its window of 60 seconds. */
 export type RateLimitStatus = {
   isAllowed: boolean;
-  /** Whether this request is the first of its window to exceed the limit. */
-  isFirstRefusal: boolean;
   limit: number;
   /** The number of requests left in the window. */
   remaining: number;
@@ -43,8 +42,11 @@ export class RateLimit {
     this.#nextSweepAt = now() + windowMs;
   }
 
-  /** Counts a request of the key. A request over the limit does not extend the window. */
-  take(key: string): RateLimitStatus {
+  /**
+   * Counts a request of the key. A request over the limit does not extend the window. `isFirstRefusal` says whether this
+   * one is the first of its window to exceed it.
+   */
+  take(key: string): RateLimitStatus & { isFirstRefusal: boolean } {
     const now = this.#now();
     this.#sweep(now);
     const counted = this.#windows.size < this.#keysMax || this.#windows.has(key) ? key : others;
