@@ -16,6 +16,7 @@ import { attempt, type Outcome, type Outgoing } from "./attempt.ts";
 import type { DeliveryHold } from "./hold.ts";
 import { Lanes } from "./lanes.ts";
 import type { Places } from "./places.ts";
+import { asOwner, type Ownership, ownedOf } from "./ownership.ts";
 import { prepare } from "./prepare.ts";
 import type { AttemptResult } from "./queue.ts";
 import type { QueueClock } from "./queue-clock.ts";
@@ -40,6 +41,8 @@ export type WorkerParts = {
   places: Places;
   clock: QueueClock;
   hold: Pick<DeliveryHold, "isHeld" | "refresh" | "settled">;
+  /** Divides the subscriptions among several servers; without it this one delivers to all. */
+  ownership?: Ownership | undefined;
   log: Log;
   tracing?: Tracing | undefined;
   observeAttempt?: AttemptObserver | undefined;
@@ -47,7 +50,7 @@ export type WorkerParts = {
 
 /**
  * Delivers the queued jobs. It claims them in memory only, which is enough because one server at a time uses a data
- * folder. A job leaves its table in the transaction that logs its attempt, so a crash can only repeat a request. The
+ * folder, and of several on one database one owns a subscription. A job leaves its table in the transaction that logs its attempt, so a crash can only repeat a request. The
  * worker sleeps until a commit brings work or a retry is due, and does not query the database meanwhile.
  */
 export class Worker {
@@ -60,6 +63,7 @@ export class Worker {
   readonly #observeAttempt: AttemptObserver | undefined;
   readonly #clock: QueueClock;
   readonly #hold: Pick<DeliveryHold, "isHeld" | "refresh" | "settled">;
+  readonly #ownership: Ownership | undefined;
   readonly #lanes: Lanes;
   /** Subscriptions whose secret cannot be decrypted: they stay active, and their jobs wait. */
   readonly #unreadable = new Set<string>();
@@ -77,8 +81,9 @@ export class Worker {
     this.#observeAttempt = parts.observeAttempt;
     this.#hold = parts.hold;
     this.#clock = parts.clock;
+    this.#ownership = parts.ownership;
     const nextJobs = (subscriptionId: string, limit: number) =>
-      this.isHeldBack(subscriptionId)
+      this.isHeldBack(subscriptionId) || this.#ownership?.owns(subscriptionId) === false
         ? []
         : this.#database.ask((db) =>
             selectDestination(db, subscriptionId) === null ? [] : selectNextJobs(db, subscriptionId, limit),
@@ -90,12 +95,12 @@ export class Worker {
         nextJobs,
         deliveryRecord: (subscriptionId) =>
           this.#database.ask((db) => selectDeliveryRecord(db, subscriptionId)),
-        work: (job, report) => this.#work(job, report),
+        work: asOwner(this.#ownership, (job, report) => this.#work(job, report)),
       },
       this.#log,
       { places: parts.places, backoffBaseMs: parts.rules.backoffBaseMs },
     );
-    parts.database.onWork((subscriptionIds) => void this.#wake(subscriptionIds));
+    parts.database.onWork((subscriptionIds) => void this.wake(subscriptionIds));
   }
 
   /**
@@ -107,14 +112,19 @@ export class Worker {
     this.#unreadable.clear();
     await this.#retryUntilDone({}, async () => {
       await this.#hold.refresh();
-      await this.#lanes.wake(await this.#database.ask(selectSubscriptionIdsWithWork));
+      const withWork = await this.#database.ask(selectSubscriptionIdsWithWork);
+      await this.#lanes.wake(withWork.filter((id) => this.#ownership?.owns(id) !== false));
     });
   }
 
-  /** Looks for work for these subscriptions, and retries for as long as they cannot be read. */
-  async #wake(subscriptionIds: Iterable<string>): Promise<void> {
+  /**
+   * Looks for work for these subscriptions, and retries for as long as they cannot be read. Where another node owns them,
+   * that is told.
+   */
+  async wake(subscriptionIds: Iterable<string>): Promise<void> {
+    const owned = ownedOf(this.#ownership, subscriptionIds);
     try {
-      await this.#retryUntilDone({}, async () => await this.#lanes.wake(subscriptionIds));
+      await this.#retryUntilDone({}, async () => await this.#lanes.wake(owned));
     } catch {
       // The worker was stopped meanwhile; the next start looks at every subscription.
     }
