@@ -40,18 +40,7 @@ export async function openWorkspace(
   options: OpenOptions = {},
 ): Promise<Database> {
   if (databaseUrl === "") return openDataFolder(dataDir, options);
-  const database = await openPostgres(databaseUrl, options);
-  try {
-    if ((await database.ask(listTeams)).length > 0) return database;
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-  await database.close();
-  throw new DomainError(
-    "not_found",
-    "There is no workspace in the database of PARLEY_DATABASE_URL. Create one with: parley init --team NAME --owner NAME",
-  );
+  return await openPostgres(databaseUrl, { ...options, mayBeNew: false });
 }
 
 /**

@@ -5,6 +5,7 @@ import { openDirect } from "../../src/channels/direct.ts";
 import { type ChannelRow, selectChannel } from "../../src/channels/store.ts";
 import type { Connection, Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { openPostgres } from "../../src/database/postgres/open.ts";
 import { appendMessage } from "../../src/messages/append.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import { joinChannel, leaveChannel } from "../../src/members/members.ts";
@@ -15,6 +16,7 @@ import { createToken } from "../../src/tokens/tokens.ts";
 import type { UserRow } from "../../src/users/store.ts";
 import { createPerson } from "../../src/accounts/people.ts";
 import { subjectOf } from "../../src/users/users.ts";
+import { databaseUrlOf } from "./engine.ts";
 
 /** Who did it, in the audit log. */
 export const actor = "cli:test";
@@ -107,7 +109,10 @@ export class Workspace implements AsyncDisposable {
 /** Opens the data of the folder. The folder must be there; where it is empty, tables and key file are made. */
 export async function openWorkspace(dataDir: string): Promise<Workspace> {
   createKeyFile(dataDir);
-  return new Workspace(openDatabase(join(dataDir, "parley.db")));
+  const url = databaseUrlOf(dataDir, { isMigrated: true });
+  return new Workspace(
+    url === undefined ? openDatabase(join(dataDir, "parley.db")) : await openPostgres(url),
+  );
 }
 
 async function channelRow(db: Connection, teamId: string, id: string): Promise<ChannelRow> {

@@ -15,20 +15,22 @@ const lockRetryMs = 50;
 /**
  * Applies the migrations that the database lacks, each in its own transaction, in order of name. Nodes that start at
  * once wait for one another, so each migration is applied once. Tables in use are changed only while no server has its
- * lock (`joinServers`), because an older one would not know the new tables. `onMigration` is told which one begins.
- * Returns the names of the migrations applied.
- * @throws DomainError `data_too_new` when the database has a migration that this binary does not know; `conflict` when
- *   migrations are missing while servers run; the database's error.
+ * lock (`joinServers`), because an older one would not know the new tables. Without `mayBeNew` there must be tables.
+ * `onMigration` is told which one begins. Returns the names of the migrations applied.
+ * @throws DomainError `not_found` when there must be one and is none; `data_too_new` when the database has a migration
+ *   that this binary does not know; `conflict` when migrations are missing while servers run; the database's error.
  */
 export async function migratePostgres(
   connections: Connections,
   {
     migrations = shipped,
     waitMs = serversWaitMs,
+    mayBeNew = true,
     onMigration,
   }: {
     migrations?: readonly Migration[];
     waitMs?: number;
+    mayBeNew?: boolean;
     onMigration?: (name: string, number: number, of: number) => void;
   } = {},
 ): Promise<string[]> {
@@ -36,7 +38,7 @@ export async function migratePostgres(
   try {
     // However long it takes: another node may be changing a large table.
     while (!(await tryLock(session, migrationsLock))) await Bun.sleep(lockRetryMs);
-    const applied = await appliedNames(session.query.bind(session));
+    const applied = await appliedNames(session.query.bind(session), mayBeNew);
     requireKnown(applied, migrations);
     const missing = migrations.filter(({ name }) => !applied.includes(name));
     if (missing.length > 0 && applied.length > 0) await holdServers(session, waitMs);
@@ -87,10 +89,16 @@ export async function requireKnownVersion(
   requireKnown(rows.flat() as string[], migrations);
 }
 
-async function appliedNames(query: Query): Promise<string[]> {
+async function appliedNames(query: Query, mayBeNew: boolean): Promise<string[]> {
   // Asked first, since even a statement that finds the table needs the right to create one.
   const { rows } = await query("SELECT to_regclass('migrations') IS NOT NULL");
-  if (rows[0]?.[0] !== 1)
+  const isThere = rows[0]?.[0] === 1;
+  if (!isThere && !mayBeNew)
+    throw new DomainError(
+      "not_found",
+      "There is no workspace in the database of PARLEY_DATABASE_URL. Create one with: parley init --team NAME --owner NAME",
+    );
+  if (!isThere)
     await query('CREATE TABLE migrations (name text COLLATE "C" PRIMARY KEY, applied_at bigint NOT NULL)');
   return (await query("SELECT name FROM migrations ORDER BY name")).rows.flat() as string[];
 }

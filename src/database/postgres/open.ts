@@ -19,22 +19,25 @@ import { WriteLoop } from "./write-loop.ts";
 const connectionsMax = 8;
 
 /**
- * Opens the workspace of a PostgreSQL database, and applies missing migrations.
- * @throws DomainError `unwritable` when the database cannot be reached; `data_too_new` when a newer binary has used it.
+ * Opens the workspace of a PostgreSQL database, and applies missing migrations. Without `mayBeNew` there must be one.
+ * @throws DomainError `not_found` when there must be one and is none; `unwritable` when the database cannot be reached;
+ *   `data_too_new` when a newer binary has used it.
  */
 export async function openPostgres(
   url: string,
   {
     webhooksVisibility = "workspace",
+    mayBeNew = true,
     onMigration,
   }: {
     webhooksVisibility?: WebhooksVisibility;
+    mayBeNew?: boolean;
     onMigration?: (name: string, number: number, of: number) => void;
   } = {},
 ): Promise<Database> {
   const connections = openConnections(url, { max: connectionsMax });
   try {
-    await migratePostgres(connections, { ...(onMigration && { onMigration }) });
+    await migratePostgres(connections, { mayBeNew, ...(onMigration && { onMigration }) });
   } catch (error) {
     await connections.close();
     throw explainDatabaseError(error);
