@@ -41,8 +41,9 @@ export class Connection {
    * @throws what `dial` throws.
    */
   static async open(url: DatabaseUrl, host: number): Promise<Connection> {
-    let connection: Connection | undefined;
-    connection = new Connection(await dial(url, host, (error) => connection?.end(error)));
+    const dialled = await dial(url, host);
+    const connection = new Connection(dialled);
+    void dialled.closed.then((reason) => connection.end(reason));
     return connection;
   }
 
@@ -116,11 +117,13 @@ export class Connection {
   };
 
   readonly #failed = (error: unknown): never => {
-    const code = (error as { errno?: unknown } | undefined)?.errno;
-    if (typeof code === "string" && retiringCodes.has(code)) this.#isRetiring = true;
+    const { errno, severity, code } = error as { errno?: unknown; severity?: unknown; code?: unknown };
+    // Ended here too, so that whoever tries again at once does not get this connection.
+    if (severity === "FATAL" || code === "ERR_POSTGRES_CONNECTION_CLOSED") this.end(error);
+    if (retiringCodes.has(String(errno))) this.#isRetiring = true;
     this.#settled();
     // The driver's word for a connection that we closed says less than our own reason.
-    throw this.#end && code === undefined ? this.#end.reason : error;
+    throw this.#end && errno === undefined ? this.#end.reason : error;
   };
 }
 

@@ -38,7 +38,7 @@ export type Connections = {
  */
 export function openConnections(
   url: string,
-  { max = 8, tickMs }: { max?: number; tickMs?: number } = {},
+  { max = 8, tickMs = 1_000 }: { max?: number; tickMs?: number } = {},
 ): Connections {
   const parsed = parseDatabaseUrl(url);
   if ("problem" in parsed) throw new DomainError("invalid", `PARLEY_DATABASE_URL ${parsed.problem}.`);
@@ -59,7 +59,13 @@ export function openConnections(
       return session;
     },
     listen(channel, onPayload, onListening) {
-      const listening = listenOn(parsed, channel, { onPayload, onListening, query, host: () => pool.host });
+      const listening = listenOn(parsed, channel, {
+        onPayload,
+        onListening,
+        query,
+        host: () => pool.host,
+        tickMs,
+      });
       listenings.add(listening);
       return listening;
     },

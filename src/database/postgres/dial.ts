@@ -29,25 +29,24 @@ const settings = `
   SELECT current_setting('server_version_num')::integer, getdatabaseencoding(),
     current_setting('transaction_read_only')`;
 
-/** An open connection of the driver, alone in its pool. `reserved` never connects anew. */
-export type Dialled = { client: SQL; reserved: ReservedSQL };
+/**
+ * An open connection of the driver, alone in its pool. `reserved` never connects anew. `closed` resolves to the reason
+ * when the connection has ended.
+ */
+export type Dialled = { client: SQL; reserved: ReservedSQL; closed: Promise<unknown> };
 
 /**
  * Connects to the first of the URL's hosts that answers and, where the URL needs it, takes writes. `start` is the index
- * of the host to begin with. `onClose` is called once, when the connection has ended. Returns the host's index too.
+ * of the host to begin with. Returns the index of the host that was found too.
  * @throws the error of the last host, or that of the one that takes no writes; DomainError `invalid` for a file of the
  *   URL that cannot be read, or for a server that Parley cannot use.
  */
-export async function dial(
-  url: DatabaseUrl,
-  start: number,
-  onClose: (error: unknown) => void,
-): Promise<Dialled & { host: number }> {
+export async function dial(url: DatabaseUrl, start: number): Promise<Dialled & { host: number }> {
   let failure: unknown;
   for (let step = 0; step < url.hosts.length; step++) {
     const host = (start + step) % url.hosts.length;
     try {
-      return { ...(await dialHost(url, host, onClose)), host };
+      return { ...(await dialHost(url, host)), host };
     } catch (error) {
       if (error instanceof DomainError) throw error;
       if (!(failure instanceof ConnectionTrouble)) failure = error;
@@ -57,11 +56,7 @@ export async function dial(
 }
 
 /** A client of the driver for one host, which connects when it is used. Nothing is read from the environment. */
-export function clientFor(
-  url: DatabaseUrl,
-  host: number,
-  onClose: ((error: unknown) => void) | undefined,
-): SQL {
+export function clientFor(url: DatabaseUrl, host: number, onClose: (error: unknown) => void = () => {}): SQL {
   const { host: hostname = "", port = 5432 } = url.hosts[host] ?? {};
   const isSocket = hostname.startsWith("/");
   const user = url.user ?? userInfo().username;
@@ -82,19 +77,21 @@ export function clientFor(
     maxLifetime: 0,
     connectionTimeout: url.connectTimeoutSeconds,
     prepare: true,
-    ...(onClose && { onclose: onClose }),
+    onclose: onClose,
   });
 }
 
-async function dialHost(url: DatabaseUrl, host: number, onClose: (error: unknown) => void): Promise<Dialled> {
-  const client = clientFor(url, host, onClose);
+async function dialHost(url: DatabaseUrl, host: number): Promise<Dialled> {
+  const closed = Promise.withResolvers<unknown>();
+  const client = clientFor(url, host, closed.resolve);
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => late.reject(new ConnectionTrouble("silent", "The database does not answer.")),
     url.connectTimeoutSeconds * 1_000 + 1_000,
   );
   try {
-    return await Promise.race([late.promise, prepare(client, url)]);
+    const reserved = await Promise.race([late.promise, prepare(client, url)]);
+    return { client, reserved, closed: closed.promise };
   } catch (error) {
     await client.close({ timeout: 0 });
     throw error;
@@ -103,7 +100,7 @@ async function dialHost(url: DatabaseUrl, host: number, onClose: (error: unknown
   }
 }
 
-async function prepare(client: SQL, url: DatabaseUrl): Promise<Dialled> {
+async function prepare(client: SQL, url: DatabaseUrl): Promise<ReservedSQL> {
   const reserved = await client.reserve();
   const results = (await reserved.unsafe(settings).simple().values()) as unknown[][][];
   const [version, encoding, readOnly] = results.at(-1)?.[0] ?? [];
@@ -122,7 +119,7 @@ async function prepare(client: SQL, url: DatabaseUrl): Promise<Dialled> {
       "read_only",
       "No host of PARLEY_DATABASE_URL takes writes: those that answer are standbys.",
     );
-  return { client, reserved };
+  return reserved;
 }
 
 /** The TLS options as the driver takes them: the mode alone where there is no file, since an object asks for TLS. */

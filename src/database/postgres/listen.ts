@@ -2,19 +2,23 @@ import type { SQL } from "bun";
 import type { DatabaseUrl } from "../../input/database-url.ts";
 import { clientFor } from "./dial.ts";
 
-/** How often it is tried whether notifications arrive, in milliseconds. */
-const trialMs = 5_000;
+/** After how many ticks, which are seconds, it is tried again whether notifications arrive. */
+const trialTicks = 5;
 
-/** How many trials in a row may be missed before the connection is made anew. */
-const missesMax = 2;
+/** How many trials in a row may be missed before the connection is made anew; connecting may take as many. */
+const missesMax = 3;
 
 /** A channel that is listened on. */
 export type Listening = { close: () => void };
 
+/** The pause before the connection is made anew, in milliseconds; it doubles with each failure. */
+const pauseMs = 50;
+const pauseMsMax = 1_000;
+
 /**
- * Listens on a channel; see `Connections.listen`. A lost connection listens again at once, which the driver does. One
- * that is lost without a word, or whose server has become a standby, is noticed by notifications of its own, which have
- * to arrive, and is made anew to the host that the queries go to.
+ * Listens on a channel; see `Connections.listen`. A connection that is lost is made anew, to the host that the queries
+ * go to. One that is lost without a word, or whose server has become a standby, is noticed by notifications of its own,
+ * which have to arrive.
  */
 export function listenOn(
   url: DatabaseUrl,
@@ -24,46 +28,58 @@ export function listenOn(
     onListening,
     query,
     host,
+    tickMs,
   }: {
     onPayload: (payload: string) => void;
     onListening: () => void;
     query: (text: string, parameters: readonly unknown[]) => Promise<unknown>;
     host: () => number;
+    tickMs: number;
   },
 ): Listening {
   const ownChannel = `parley_trial_${Bun.randomUUIDv7("hex")}`;
   let client: SQL | undefined;
+  let pause: Timer | undefined;
   let misses = 0;
-  let isClosed = false;
+  let failures = 0;
 
   const connect = () => {
     misses = 0;
-    void client?.close({ timeout: 0 }).catch(() => {});
-    const current = clientFor(url, host(), undefined);
+    const current = clientFor(url, host(), () => lost(current));
     client = current;
-    // The first attempt fails where the server does; later ones are the driver's.
     const begin = async () => {
-      await current.listen(ownChannel, () => (misses = 0));
+      await current.listen(ownChannel, () => {
+        misses = 0;
+        failures = 0;
+      });
       await current.listen(channel, onPayload, onListening);
     };
-    begin().catch(() => {
-      if (current === client) setTimeout(() => !isClosed && current === client && connect(), 500).unref();
-    });
+    begin().catch(() => lost(current));
+  };
+
+  // The driver would connect anew itself, but always to the same host, and says on the console that it fails.
+  const lost = (former: SQL) => {
+    if (former !== client) return;
+    client = undefined;
+    void former.close({ timeout: 0 }).catch(() => {});
+    pause = setTimeout(connect, Math.min(pauseMs * 2 ** failures++, pauseMsMax));
   };
 
   const trial = () => {
-    if (misses++ >= missesMax) connect();
+    if (client && misses++ >= missesMax) lost(client);
     query("SELECT pg_notify($1, '')", [ownChannel]).catch(() => {});
   };
 
   connect();
-  const timer = setInterval(trial, trialMs);
+  const timer = setInterval(trial, trialTicks * tickMs);
   timer.unref();
   return {
     close() {
-      isClosed = true;
       clearInterval(timer);
-      void client?.close({ timeout: 0 }).catch(() => {});
+      clearTimeout(pause);
+      const former = client;
+      client = undefined;
+      void former?.close({ timeout: 0 }).catch(() => {});
     },
   };
 }

@@ -37,7 +37,7 @@ export class Pool {
   #pause: Timer | undefined;
   #closed: unknown;
 
-  constructor(url: DatabaseUrl, max: number, tickMs = 1_000) {
+  constructor(url: DatabaseUrl, max: number, tickMs: number) {
     this.#url = url;
     this.#max = max;
     this.#ticks = setInterval(() => this.#tick(), tickMs);
@@ -126,18 +126,18 @@ export class Pool {
 
   async #dial(): Promise<void> {
     this.#dialling++;
-    try {
-      const connection = await Connection.open(this.#url, this.host);
-      this.#dialling--;
-      this.#opened(connection);
-    } catch (error) {
-      this.#dialling--;
-      this.#failed(error);
-    }
+    const settled = () => void this.#dialling--;
+    await Connection.open(this.#url, this.host)
+      .finally(settled)
+      .then(
+        (connection) => this.#opened(connection),
+        (error: unknown) => this.#failed(error),
+      );
   }
 
   #opened(connection: Connection): void {
     if (this.#closed !== undefined) return connection.end(this.#closed);
+    if (!connection.isOpen) return this.#failed(retired);
     this.#failing = undefined;
     this.host = connection.host;
     this.#connections.add(connection);
