@@ -1,3 +1,4 @@
+import { eq } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
 import { backupResults, backupSchedule } from "../database/schema.ts";
 
@@ -10,10 +11,8 @@ export function selectSchedule(db: Connection): ScheduleRow | undefined {
 }
 
 export async function upsertSchedule(tx: Transaction, row: ScheduleRow): Promise<void> {
-  await tx
-    .insert(backupSchedule)
-    .values({ id: 1, ...row })
-    .onConflictDoUpdate({ target: backupSchedule.id, set: row });
+  await tx.delete(backupSchedule);
+  await tx.insert(backupSchedule).values({ id: 1, ...row });
 }
 
 /** Ends the schedule and forgets how its backups went. */
@@ -29,5 +28,6 @@ export function selectResults(db: Connection): Partial<Record<ResultRow["kind"],
 
 /** Replaces the result of this kind. */
 export async function upsertResult(tx: Transaction, row: ResultRow): Promise<void> {
-  await tx.insert(backupResults).values(row).onConflictDoUpdate({ target: backupResults.kind, set: row });
+  await tx.delete(backupResults).where(eq(backupResults.kind, row.kind));
+  await tx.insert(backupResults).values(row);
 }

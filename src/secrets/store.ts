@@ -9,10 +9,8 @@ export async function selectKeyCheck(db: Connection): Promise<Buffer | undefined
 
 /** Sets or replaces the check value of the workspace's key. */
 export async function upsertKeyCheck(tx: Transaction, checkValue: Buffer): Promise<void> {
-  await tx
-    .insert(secretKey)
-    .values({ id: 1, checkValue })
-    .onConflictDoUpdate({ target: secretKey.id, set: { checkValue } });
+  await tx.delete(secretKey);
+  await tx.insert(secretKey).values({ id: 1, checkValue });
 }
 
 type KeyRotation = Omit<typeof keyRotation.$inferSelect, "id">;
@@ -25,10 +23,8 @@ export async function selectKeyRotation(db: Connection): Promise<KeyRotation | u
 
 /** Notes that a rotation has begun, in place of one that cannot be finished. */
 export async function upsertKeyRotation(tx: Transaction, row: KeyRotation): Promise<void> {
-  await tx
-    .insert(keyRotation)
-    .values({ id: 1, ...row })
-    .onConflictDoUpdate({ target: keyRotation.id, set: row });
+  await tx.delete(keyRotation);
+  await tx.insert(keyRotation).values({ id: 1, ...row });
 }
 
 /** Notes that the rotation is finished. */
