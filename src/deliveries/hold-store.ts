@@ -161,7 +161,8 @@ export function selectHeldEvents(
 
 const dropStatement = change<[string, string, number, number]>(
   `DELETE FROM jobs WHERE subscription_id = ? AND (due_at, event_seq) IN (
-     SELECT due_at, event_seq FROM jobs WHERE subscription_id = ? AND event_seq <= ? LIMIT ?)`,
+     SELECT due_at, event_seq FROM jobs WHERE subscription_id = ? AND event_seq <= ?
+     ORDER BY due_at, event_seq LIMIT ?)`,
 );
 
 /** Drops at most `limit` of the subscription's jobs whose events are not after `lastEvent`; returns how many. */

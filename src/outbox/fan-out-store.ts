@@ -33,15 +33,18 @@ export function insertFanOut(
   insertStatement(tx, teamId, eventSeq, channelId);
 }
 
-// Every id is greater than the empty string, so the index finds the first row without a table scan.
-const anyStatement = query<object, []>("SELECT 1 FROM fan_outs WHERE team_id > '' LIMIT 1");
+// Every id is greater than the empty string, so that SQLite uses the index. PostgreSQL does for the sake of the order;
+// without it a search may read a table that seems to have many rows of the kind.
+const anyStatement = query<object, []>("SELECT 1 FROM fan_outs WHERE team_id > '' ORDER BY team_id LIMIT 1");
 
 /** Whether any team has a fan-out. */
 export function hasAnyFanOut(db: Connection): boolean {
   return anyStatement(db).get() !== null;
 }
 
-const ofTeamExistsStatement = query<object, [string]>("SELECT 1 FROM fan_outs WHERE team_id = ? LIMIT 1");
+const ofTeamExistsStatement = query<object, [string]>(
+  "SELECT 1 FROM fan_outs WHERE team_id = ? ORDER BY event_seq LIMIT 1",
+);
 
 /** Whether the team has a fan-out. */
 export function hasFanOutOfTeam(db: Connection, teamId: string): boolean {

@@ -121,7 +121,12 @@ export async function deleteJobsBefore(
 
 async function deleteJobsWhere(tx: Transaction, condition: SQL | undefined, limit: number): Promise<number> {
   const { subscriptionId, dueAt, eventSeq } = jobs;
-  const selected = tx.select({ subscriptionId, dueAt, eventSeq }).from(jobs).where(condition).limit(limit);
+  const selected = tx
+    .select({ subscriptionId, dueAt, eventSeq })
+    .from(jobs)
+    .where(condition)
+    .orderBy(dueAt, eventSeq)
+    .limit(limit);
   const deleted = await tx
     .delete(jobs)
     .where(sql`(${subscriptionId}, ${dueAt}, ${eventSeq}) in ${selected}`)

@@ -1,4 +1,4 @@
-import { and, desc, eq, exists, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNotNull, isNull, lt, not, notExists, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
 import { prepared, query } from "../database/prepared.ts";
 import { cached } from "../database/cached.ts";
@@ -158,7 +158,7 @@ export async function selectSubscriptionIdsWithWork(db: Connection): Promise<str
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(and(eq(subscriptions.status, "active"), isNull(subscriptions.deletedAt), hasJobs(db)));
+    .where(and(eq(subscriptions.status, "active"), isNull(subscriptions.deletedAt), hasJobs));
   return rows.map(({ id }) => id);
 }
 
@@ -167,7 +167,7 @@ export async function selectDeletedSubscriptionIds(db: Connection): Promise<stri
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(and(isNotNull(subscriptions.deletedAt), hasJobs(db)));
+    .where(and(isNotNull(subscriptions.deletedAt), hasJobs));
   return rows.map(({ id }) => id);
 }
 
@@ -176,7 +176,7 @@ export async function selectDisabledSubscriptionIds(db: Connection): Promise<str
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(and(isNotNull(subscriptions.disabledAt), isNull(subscriptions.deletedAt), hasJobs(db)));
+    .where(and(isNotNull(subscriptions.disabledAt), isNull(subscriptions.deletedAt), hasJobs));
   return rows.map(({ id }) => id);
 }
 
@@ -193,7 +193,7 @@ export async function selectForgottenSubscriptionIds(
   const rows = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(and(lt(subscriptions.deletedAt, before), not(hasJobs(db)), notExists(logged)))
+    .where(and(lt(subscriptions.deletedAt, before), not(hasJobs), notExists(logged)))
     .limit(limit);
   return rows.map(({ id }) => id);
 }
@@ -202,9 +202,8 @@ export async function deleteSubscriptions(tx: Transaction, ids: string[]): Promi
   await tx.delete(subscriptions).where(inArray(subscriptions.id, ids));
 }
 
-function hasJobs(db: Connection) {
-  return exists(db.select({ dueAt: jobs.dueAt }).from(jobs).where(eq(jobs.subscriptionId, subscriptions.id)));
-}
+/** Not EXISTS, for which PostgreSQL may read all jobs of the workspace instead of one of each subscription. */
+const hasJobs = sql`(SELECT min(${jobs.dueAt}) FROM ${jobs} WHERE ${jobs.subscriptionId} = ${subscriptions.id}) IS NOT NULL`;
 
 export async function updateSubscription(
   tx: Transaction,
