@@ -93,6 +93,7 @@ export async function deleteAttemptsBefore(tx: Transaction, before: number, limi
     .select({ seq: attempts.seq })
     .from(attempts)
     .where(lt(attempts.createdAt, before))
+    .orderBy(attempts.createdAt)
     .limit(limit);
   const gone = await tx
     .delete(attempts)
