@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { numbered } from "../../src/database/postgres/placeholders.ts";
+import { numbered } from "../../../src/database/postgres/placeholders.ts";
 
 describe("the parameters of a statement are numbered", () => {
   test.each([

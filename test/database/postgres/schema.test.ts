@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Database as SqliteFile } from "bun:sqlite";
 import { is } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
-import { migrate } from "../../src/database/migrate.ts";
-import { postgresMigrations } from "../../src/database/postgres/migrations.ts";
-import * as schema from "../../src/database/schema.ts";
-import { freshDatabase } from "../support/postgres.ts";
+import { migrate } from "../../../src/database/migrate.ts";
+import { postgresMigrations } from "../../../src/database/postgres/migrations.ts";
+import * as schema from "../../../src/database/schema.ts";
+import { freshDatabase } from "../../support/postgres.ts";
 
 /** The tables of PostgreSQL are those of SQLite, so that the statements of one engine are those of the other. */
 
