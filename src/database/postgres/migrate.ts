@@ -34,15 +34,24 @@ export async function migratePostgres(
     onMigration?: (name: string, number: number, of: number) => void;
   } = {},
 ): Promise<string[]> {
+  const found = await appliedNames(connections.query);
+  if (!found && !mayBeNew)
+    throw new DomainError(
+      "not_found",
+      "There is no workspace in the database of PARLEY_DATABASE_URL. Create one with: parley init --team NAME --owner NAME",
+    );
+  // As nearly always. Whoever serves looks again once it has its lock.
+  if (found && missingOf(found, migrations).length === 0) return [];
+
   const session = await connections.session();
   try {
     // However long it takes: another node may be changing a large table.
     while (!(await tryLock(session, migrationsLock))) await Bun.sleep(lockRetryMs);
-    const applied = await appliedNames(session.query.bind(session), mayBeNew);
-    requireKnown(applied, migrations);
-    const missing = migrations.filter(({ name }) => !applied.includes(name));
-    if (missing.length > 0 && applied.length > 0) await holdServers(session, waitMs);
-    if (missing.length > 0) await session.liftLimits();
+    const applied = (await appliedNames(session.query.bind(session))) ?? (await createTable(session));
+    const missing = missingOf(applied, migrations);
+    if (missing.length === 0) return [];
+    if (applied.length > 0) await holdServers(session, waitMs);
+    await session.liftLimits();
     for (const [index, migration] of missing.entries()) {
       if (applied.length > 0) onMigration?.(migration.name, index + 1, missing.length);
       await apply(session, migration);
@@ -86,27 +95,31 @@ export async function requireKnownVersion(
   migrations: readonly Migration[] = shipped,
 ): Promise<void> {
   const { rows } = await query("SELECT name FROM migrations ORDER BY name");
-  requireKnown(rows.flat() as string[], migrations);
+  missingOf(rows.flat() as string[], migrations);
 }
 
-async function appliedNames(query: Query, mayBeNew: boolean): Promise<string[]> {
-  // Asked first, since even a statement that finds the table needs the right to create one.
+/** The names of the migrations that the database has; undefined when it has no tables yet. */
+async function appliedNames(query: Query): Promise<string[] | undefined> {
   const { rows } = await query("SELECT to_regclass('migrations') IS NOT NULL");
-  const isThere = rows[0]?.[0] === 1;
-  if (!isThere && !mayBeNew)
-    throw new DomainError(
-      "not_found",
-      "There is no workspace in the database of PARLEY_DATABASE_URL. Create one with: parley init --team NAME --owner NAME",
-    );
-  if (!isThere)
-    await query('CREATE TABLE migrations (name text COLLATE "C" PRIMARY KEY, applied_at bigint NOT NULL)');
+  if (rows[0]?.[0] !== 1) return undefined;
   return (await query("SELECT name FROM migrations ORDER BY name")).rows.flat() as string[];
 }
 
-function requireKnown(applied: readonly string[], migrations: readonly Migration[]): void {
+async function createTable(session: Session): Promise<string[]> {
+  await session.query(
+    'CREATE TABLE migrations (name text COLLATE "C" PRIMARY KEY, applied_at bigint NOT NULL)',
+  );
+  return [];
+}
+
+/**
+ * The migrations that were not applied.
+ * @throws DomainError `data_too_new` when one was that is not known.
+ */
+function missingOf(applied: readonly string[], migrations: readonly Migration[]): Migration[] {
   const known = new Set(migrations.map(({ name }) => name));
   const unknown = applied.find((name) => !known.has(name));
-  if (unknown === undefined) return;
+  if (unknown === undefined) return migrations.filter(({ name }) => !applied.includes(name));
   throw new DomainError(
     "data_too_new",
     `The data was last used by a newer parley (it holds ${unknown}, which this one does not know). ` +

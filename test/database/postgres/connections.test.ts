@@ -174,6 +174,18 @@ test("a database that restarts is found again, and one that is gone is said at o
   );
 });
 
+test("a Unix socket is found by its folder", async () => {
+  await using postgres = await startPostgres();
+  const folder = encodeURIComponent(postgres.folder);
+  for (const url of [
+    `postgres://parley@${folder}:${postgres.port}/postgres`,
+    `postgres://parley@/postgres?host=${folder}&port=${postgres.port}&sslmode=verify-full`,
+  ]) {
+    await using connections = open(url);
+    expect((await connections.query("SELECT inet_client_addr() IS NULL")).rows).toEqual([[1]]);
+  }
+});
+
 test("a listener hears again after its connection was cut, and is told to look up what it missed", async () => {
   await using database = await freshDatabase();
   await using connections = open(database.url);
