@@ -31,13 +31,16 @@ export function resultOf(rows: unknown[][] & SQL.ResultMetadata): Result {
 
 /**
  * A parameter as it is sent. Numbers go as text without a type, so that the server infers the type from the statement
- * alone and one plan serves all values; the driver would send 1 as int4, 3e9 as int8 and 1.5 as float8.
+ * alone and one plan serves all values; the driver would send 1 as int4, 3e9 as int8 and 1.5 as float8. NUL, which no
+ * text can hold there, becomes U+FFFD: nothing that is stored has one, but somebody may search for it.
  */
 export function encoded(value: unknown): unknown {
   switch (typeof value) {
     case "number":
     case "bigint":
       return String(value);
+    case "string":
+      return value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value;
     case "boolean":
       return value ? "1" : "0";
     case "undefined":
