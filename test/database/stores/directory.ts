@@ -21,6 +21,7 @@ const filters = [
   ...texts.flatMap((path) => operators.flatMap((op) => values.map((value) => `${path} ${op} "${value}"`))),
   ...[...texts, "active", "meta.created"].map((path) => `${path} pr`),
   ...texts.map((path) => `not (${path} pr)`),
+  ...["eq", "ne", "co", "sw", "ew"].map((op) => String.raw`userName ${op} "A\u0000"`),
   "externalId eq null",
   "active eq true",
   "active ne true",
