@@ -14,7 +14,7 @@ function urlOf(...hosts: TestPostgres[]): string {
 test("of several hosts the primary is used, and the standby once it is promoted", async () => {
   await using primary = await startPostgres({ withStandby: true });
   await using standby = await startPostgres({ standbyOf: primary });
-  const connections = openConnections(urlOf(standby, primary), { tickMs: 100 });
+  const connections = openConnections(urlOf(standby, primary), { tickMs: 300 });
   const heard: string[] = [];
   let listening = 0;
   connections.listen(

@@ -17,13 +17,20 @@ async function stage(): Promise<{ connections: Connections; proxy: SilentProxy }
   const url = new URL(database.url);
   url.port = String(proxy.port);
   url.search = "?connect_timeout=1";
-  const connections = openConnections(url.href, { tickMs: 20 });
-  await connections.query("SELECT 1");
+  const connections = openConnections(url.href, { tickMs: 100 });
+  await until("it is connected", () => isThere(connections));
   const dispose = async () => {
     await connections.close();
     proxy[Symbol.dispose]();
   };
   return { connections, proxy, [Symbol.asyncDispose]: dispose };
+}
+
+function isThere({ query }: Connections): Promise<boolean> {
+  return query("SELECT 1").then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The error that the promise rejects with. */
