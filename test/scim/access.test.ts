@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { apiClient } from "../support/client.ts";
-import { readServedFolder } from "../support/data-folder.ts";
+import { readServedData } from "../support/data-folder.ts";
 import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
 import { openWorkspace } from "../support/workspace.ts";
@@ -99,7 +99,7 @@ describe("the token", () => {
   test("is in no response, no file and no log line", async () => {
     await stage.user("written@example.com");
     expect(stage.server.logLines().join("\n")).not.toContain(scimToken);
-    for (const [name, content] of readServedFolder(stage.server.dataDir)) {
+    for (const [name, content] of await readServedData(stage.server.dataDir)) {
       expect(content.includes(scimToken), name).toBe(false);
     }
     const { json } = await stage.scim.get<object>("/ServiceProviderConfig");

@@ -2,7 +2,7 @@ import { SQL } from "bun";
 import { Database as SqliteFile } from "bun:sqlite";
 import { join } from "node:path";
 import { numbered } from "../../src/database/postgres/placeholders.ts";
-import { databaseUrlOf } from "./engine.ts";
+import { databaseUrlOf, engine } from "./engine.ts";
 
 /** What a column holds. */
 type Value = string | number | null | Uint8Array;
@@ -42,28 +42,34 @@ export async function countOf(dataDir: string, table: string): Promise<number> {
   return count;
 }
 
+/** What each table of the data folder's workspace holds, by the table's name. */
+export async function readTables(dataDir: string): Promise<Map<string, Array<Record<string, unknown>>>> {
+  using tables = openTables(dataDir);
+  const names = await tables.rowsOf<{ name: string }>(
+    engine === "sqlite"
+      ? "SELECT name FROM sqlite_schema WHERE type = 'table'"
+      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+  );
+  const read = new Map<string, Array<Record<string, unknown>>>();
+  for (const { name } of names) read.set(name, await tables.rowsOf(`SELECT * FROM ${name}`));
+  return read;
+}
+
 /**
  * Reads what the tables of the data folder's workspace hold: what a refused request leaves as it was. When a token was
  * last used is left out, which also a refused request may change.
  */
 export async function readData(dataDir: string): Promise<Data> {
-  using tables = openTables(dataDir);
-  const names = await tables.rowsOf<{ name: string }>(
-    tables.isSqlite
-      ? "SELECT name FROM sqlite_schema WHERE type = 'table'"
-      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
-  );
   const data: Data = {};
-  for (const { name } of names) {
-    const rows = await tables.rowsOf<object>(`SELECT * FROM ${name}`);
+  for (const [name, rows] of await readTables(dataDir)) {
     const texts = rows.map((row) => JSON.stringify({ ...row, last_used_at: undefined }));
     // On PostgreSQL an update of a row changes its place.
-    data[name] = (tables.isSqlite ? texts : texts.sort()).join("\n");
+    data[name] = (engine === "sqlite" ? texts : texts.sort()).join("\n");
   }
   return data;
 }
 
-function openTables(dataDir: string): Tables & Disposable & { isSqlite: boolean } {
+function openTables(dataDir: string): Tables & Disposable {
   const url = databaseUrlOf(dataDir);
   return url === undefined ? openFile(join(dataDir, "parley.db")) : connectionTo(url);
 }
@@ -72,7 +78,6 @@ function openFile(path: string): ReturnType<typeof openTables> {
   const file = new SqliteFile(path, { strict: true });
   file.run("PRAGMA busy_timeout = 5000");
   return {
-    isSqlite: true,
     rowsOf: async <Row>(statement: string, ...parameters: Value[]) =>
       file.query<Row, Value[]>(statement).all(...parameters),
     [Symbol.dispose]: () => file.close(),
@@ -86,7 +91,6 @@ function connectionTo(url: string): ReturnType<typeof openTables> {
   const sql = connections.get(url) ?? new SQL(url, { max: 1, bigint: true });
   connections.set(url, sql);
   return {
-    isSqlite: false,
     rowsOf: async <Row>(statement: string, ...parameters: Value[]) => {
       const rows = (await sql.unsafe(numbered(statement).text, parameters)) as Array<Record<string, unknown>>;
       return rows.map((row) => Object.fromEntries(Object.entries(row).map(plain)) as Row);
