@@ -1,16 +1,19 @@
+import type { Appended } from "../appended.ts";
 import { Interruption, type Answers, type Query, type Result } from "./statements.ts";
 import type { Pending } from "./replay.ts";
 
 /**
  * Answers a function from what was loaded for it, whatever the order in which it asks. What is not loaded is noted and
- * ends the run; so does a changing statement, which needs a transaction.
+ * ends the run; so does a statement that needs a transaction: one that changes something, or one after rows were put down,
+ * which it has to see.
  */
 export class Facts implements Answers {
+  #appended: Appended | undefined;
   readonly #known = new Map<string, Result>();
   /** What the last run came to and could not know. */
   missing: Pending | undefined;
-  /** Whether the last run came to a changing statement. */
-  hasMetChange = false;
+  /** Whether the last run came to a statement that needs a transaction. */
+  needsTransaction = false;
   /** The version of cacheable data that the function sees; undefined until it is needed. */
   version: string | undefined;
   /** Whether the last run needed the version. */
@@ -18,18 +21,21 @@ export class Facts implements Answers {
 
   /** Whether the last run ended before the function did. */
   get isInterrupted(): boolean {
-    return this.hasMetChange || this.needsVersion || this.missing !== undefined;
+    return this.needsTransaction || this.needsVersion || this.missing !== undefined;
   }
 
-  begin(): void {
+  /** Begins a run that puts its rows down in `appended`, if it puts any down. */
+  begin(appended?: Appended): void {
+    this.#appended = appended;
     this.missing = undefined;
-    this.hasMetChange = false;
+    this.needsTransaction = false;
     this.needsVersion = false;
   }
 
   answer(query: Query, parameters: readonly unknown[]): Result {
-    if (query.isChange) {
-      this.hasMetChange = true;
+    const { hasRowsOfCall = false, isLeftAside = false } = this.#appended ?? {};
+    if (query.isChange || (hasRowsOfCall && !isLeftAside)) {
+      this.needsTransaction = true;
       throw new Interruption();
     }
     const known = this.#known.get(keyOf(query, parameters));

@@ -45,7 +45,7 @@ export class Questions {
         if ("error" in result) throw result.error;
         return result.value;
       }
-      if (facts.hasMetChange) throw new Error("A question must not change anything.");
+      if (facts.needsTransaction) throw new Error("A question must not change anything.");
       if (facts.needsVersion) facts.version = await this.#look.look();
       const { missing } = facts;
       if (missing) facts.learn(missing, await this.#connections.query(missing.query.sql, missing.parameters));

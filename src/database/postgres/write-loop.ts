@@ -123,7 +123,7 @@ export class WriteLoop {
       for (const each of open) {
         each.facts.version = this.#version;
         const ended = await this.#runOne(each.call, each.facts, commit);
-        if (each.facts.hasMetChange) others.push(each.call);
+        if (each.facts.needsTransaction) others.push(each.call);
         else if (each.facts.isInterrupted) interrupted.push(each);
         else outcomes.push({ call: each.call, ...ended });
       }
@@ -142,7 +142,7 @@ export class WriteLoop {
 
   async #runOne(call: Call, facts: Facts, commit: Commit): Promise<{ value: unknown } | { error: unknown }> {
     commit.appended.beginCall();
-    facts.begin();
+    facts.begin(commit.appended);
     this.#facts = facts;
     this.#parts.statements.answers = facts;
     this.#tx.commit = commit;

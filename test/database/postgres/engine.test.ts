@@ -62,3 +62,16 @@ test("a change on one node holds for the next question and the next change on an
   await one.archive(channel);
   expect(await post().catch(String)).toContain("archived");
 });
+
+test("a change on PostgreSQL that has posted and asks for the message sees it", async () => {
+  await using fresh = await freshDatabase();
+  await using workspace = new Workspace(await openPostgres(fresh.url));
+  const { database } = workspace;
+  const { owner, general } = await workspace.team("Acme");
+  const subject = subjectOf(owner);
+  const [posted, seen] = await database.write((tx) => {
+    const { id } = postMessage(tx, subject, general.id, { body: "hello" });
+    return [id, getMessage(tx, subject, general.id, id)];
+  });
+  expect(seen).toMatchObject({ id: posted, body: "hello" });
+});
