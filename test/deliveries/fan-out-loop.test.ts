@@ -179,6 +179,30 @@ test("an event is queued for all subscriptions even if another change in its com
   expect(JSON.parse(data)).toMatchObject({ body: "said" });
 });
 
+test("an event that is stored while the loop waits for the answer that there is none is queued", async () => {
+  const gate = Promise.withResolvers<void>();
+  let answers = 0;
+  const late = (database: Database): Database => ({
+    ...database,
+    ask: async (question) => {
+      const answer = await database.ask(question);
+      if (++answers === 1) await gate.promise;
+      return answer;
+    },
+  });
+  await using stage = await startLoop({ wrap: late });
+  const [large] = stage.large;
+  if (!large) throw new Error("there is no team");
+  stage.loop.wake();
+  await until("the loop has asked", () => answers === 1);
+  await stage.post(large);
+  // The loop hears of a commit one turn after it.
+  await new Promise((resolve) => setImmediate(resolve));
+  await stage.workspace.database.write(() => {});
+  gate.resolve();
+  await until("all are queued", async () => (await stage.jobs())["large-1"] === many);
+});
+
 test("the loop does not query the database when there is nothing to queue in steps", async () => {
   let reads = 0;
   const counting = (database: Database): Database => ({

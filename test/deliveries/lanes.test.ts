@@ -193,6 +193,15 @@ describe("a wake", () => {
     expect(queue.begun).toHaveLength(3);
   });
 
+  test("again, before the subscription's record has come, sends no job twice", async () => {
+    const queue = new MemoryQueue();
+    queue.isLate = true;
+    queue.add("a", 3);
+    await Promise.all([queue.lanes.wake(["a"]), queue.lanes.wake(["a"])]);
+    await settled();
+    expect(queue.begun).toEqual(["a"]);
+  });
+
   test("for a subscription without jobs costs one query and leaves nothing behind", async () => {
     const queue = new MemoryQueue();
     const idle = names(1_000, "idle");

@@ -1,8 +1,10 @@
 import { expect } from "bun:test";
+import type { Answer } from "../../src/database/answer.ts";
 import { Lanes } from "../../src/deliveries/lanes.ts";
 import { type Places, placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import type { AttemptResult, Queue } from "../../src/deliveries/queue.ts";
 import { createLog } from "../../src/log/log.ts";
+import type { DeliveryRecord } from "../../src/subscriptions/store.ts";
 
 /** How an attempt ends, and when that is committed: at once by default. */
 export type Ending = {
@@ -36,6 +38,8 @@ export class MemoryQueue implements Queue {
   readonly asked = new Map<string, number>();
   /** The duration of each rest of the lanes, in milliseconds. */
   rests: number[] = [];
+  /** Whether records come a turn of the event loop later, as from a database on another machine. */
+  isLate = false;
   /** Called during a query of the queue, once its result is fixed. */
   onLook: (subscription: string) => void = () => {};
   readonly lanes: Lanes;
@@ -57,13 +61,14 @@ export class MemoryQueue implements Queue {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  deliveryRecord(subscription: string) {
-    return {
+  deliveryRecord(subscription: string): Answer<DeliveryRecord> {
+    const record = {
       teamId: this.teams.get(subscription) ?? "team",
       url: `http://${this.hosts.get(subscription) ?? subscription}/`,
       failures: this.failures.get(subscription) ?? 0,
       hasSucceeded: false,
     };
+    return this.isLate ? new Promise((resolve) => setImmediate(resolve, record)) : record;
   }
 
   /** Has each of the subscriptions respond quickly until it may have its whole share. */
@@ -104,9 +109,9 @@ export class MemoryQueue implements Queue {
     const subscription = this.subscriptionOf(eventSeq);
     // Deleted since it was fetched.
     if (subscription === undefined) return undefined;
+    this.begun.push(subscription);
     expect(this.inFlight.has(eventSeq), "the same job is in flight twice").toBe(false);
     const { promise, resolve, reject } = Promise.withResolvers<Ending>();
-    this.begun.push(subscription);
     this.inFlight.set(eventSeq, { subscription, end: (how = {}) => resolve(how), fail: reject });
     try {
       const { hasFailed = false, hasTimedOut = false, durationMs = 0, written } = await promise;
