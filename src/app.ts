@@ -1,10 +1,9 @@
 import { type Config, processEnvironment, requestsAllowed, secretFiles } from "./config.ts";
-import { dataDamaged } from "./system/data-errors.ts";
 import type { Database, DatabaseFile } from "./database/database.ts";
+import { checkDatabase } from "./database/check-at-start.ts";
 import type { Loss } from "./database/watched-files.ts";
 import { ScheduledBackups } from "./backup/scheduled-backups.ts";
 import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
-import { findDamage } from "./database/integrity.ts";
 import type { AddressGuard } from "./outbound/address-guard.ts";
 import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
 import { DeliveryHold, holdOf } from "./deliveries/hold.ts";
@@ -214,18 +213,6 @@ export async function startApp({
       log.info("server.stopped");
     },
   };
-}
-
-/**
- * Checks what can be checked in bounded time before the server responds to anybody. Returns the duration in
- * milliseconds.
- * @throws DomainError `data_damaged`.
- */
-function checkDatabase({ reader }: DatabaseFile, dataDir: string): number {
-  const startedAt = performance.now();
-  const damage = findDamage(reader);
-  if (damage !== undefined) throw dataDamaged(dataDir, damage);
-  return Math.round(performance.now() - startedAt);
 }
 
 /** Loads the libraries only where traces are on. */

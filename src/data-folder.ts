@@ -7,7 +7,7 @@ import type { WebhooksVisibility } from "./settings.ts";
 import { explainDataError } from "./system/data-errors.ts";
 import { requireOwnLog } from "./database/wal-number.ts";
 import type { Database, SqliteDatabase } from "./database/database.ts";
-import { arrivingFile, moveStateOf, notHere } from "./database/move-state.ts";
+import { arrivingFile, requireHere } from "./database/move-state.ts";
 import { openDatabase } from "./database/open.ts";
 import { holdServerLock } from "./database/server-lock.ts";
 import { findServer } from "./database/server-note.ts";
@@ -149,10 +149,13 @@ export function requireDatabase(dataDir: string): void {
 
 function open(dataDir: string, options: OpenOptions = {}): SqliteDatabase {
   const database = openAnyState(dataDir, options);
-  const state = moveStateOf(database.file.reader);
-  if (!state) return database;
-  void database.close();
-  throw notHere(state, dataDir);
+  try {
+    requireHere(database.file.reader, dataDir);
+    return database;
+  } catch (error) {
+    void database.close();
+    throw error;
+  }
 }
 
 function openAnyState(dataDir: string, options: OpenOptions): SqliteDatabase {

@@ -1,23 +1,27 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { readSetting } from "../../src/config.ts";
+import { notHere } from "../../src/database/move-state.ts";
 import { DomainError } from "../../src/errors.ts";
+import { readSecretFile } from "../../src/input/secret-file.ts";
+import { keyToCarry } from "../../src/move/key.ts";
 import { type Moved, moveWorkspace, type Progress } from "../../src/move/move.ts";
-import { type Place, placeOf } from "../../src/move/place.ts";
+import { type Place, placeOf, placeOfSettings } from "../../src/move/place.ts";
+import { openPostgresSource } from "../../src/move/postgres-source.ts";
 import { discardFromPostgres, openPostgresTarget } from "../../src/move/postgres-target.ts";
-import { hasLeft, openSqliteSource } from "../../src/move/sqlite-source.ts";
+import { departureFrom, openSqliteSource } from "../../src/move/sqlite-source.ts";
 import { discardFromFolder, openSqliteTarget } from "../../src/move/sqlite-target.ts";
-import type { Source, Target } from "../../src/move/side.ts";
-import { type MovedTable, movedTables } from "../../src/move/tables.ts";
-import { undoInFolder } from "../../src/move/undo.ts";
+import { movedTables } from "../../src/move/tables.ts";
+import { undoInFolder, undoInPostgres } from "../../src/move/undo.ts";
 import { explainDataError } from "../../src/system/data-errors.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { stoppingSignal } from "../invocation/stopping.ts";
-import { counted, timeSpan } from "../terminal/quantity.ts";
 import type { Column } from "../terminal/table.ts";
+import { counted, timeSpan } from "../terminal/quantity.ts";
 
-type Options = { to?: string; discard?: true; undo?: true };
+type Options = { to?: string; toFile?: string; discard?: true; undo?: true };
 
 /** `parley move`: copies the workspace to another database, which has it from then on. */
 export function addMove(program: Command, invocation: Invocation): void {
@@ -25,55 +29,85 @@ export function addMove(program: Command, invocation: Invocation): void {
     summary: "Move the workspace to PostgreSQL, or back to a folder",
     examples: [
       "parley move --to postgres://parley@db.example.com/parley",
+      "parley move --to-file /etc/parley/database-url",
       "parley move --to /var/lib/parley-2",
-      "parley move --to postgres://parley@db.example.com/parley --discard",
       "parley move --undo",
     ],
   })
     .option("--to <place>", "the URL of an empty database, or a folder without a workspace")
+    .option(
+      "--to-file <file>",
+      "read the URL from this file, so that its password is in no list of processes",
+    )
     .option("--discard", "drop what a move that did not end has copied there")
     .option("--undo", "use the workspace here again, as it was when it was moved")
-    .action(async ({ to, discard, undo }: Options) => {
-      if (undo && (to !== undefined || discard))
+    .action(async ({ to, toFile, discard, undo }: Options) => {
+      const { databaseUrl } = readSetting("databaseUrl", invocation.dataDir, invocation.environment);
+      const from = placeOfSettings(databaseUrl, invocation.dataDir);
+      const there = to ?? (toFile === undefined ? undefined : urlIn(toFile));
+      if (undo && (there !== undefined || discard))
         throw new DomainError("usage", "--undo takes back a move and needs no other option.");
-      if (undo) return await undoMove(invocation);
-      if (to === undefined)
-        throw new DomainError("usage", "Where is the workspace moved to? --to is missing.");
-      await (discard ? discardCopy(invocation, placeOf(to)) : move(invocation, placeOf(to)));
+      if (undo) return await undoMove(invocation, from);
+      if (there === undefined || (to !== undefined && toFile !== undefined))
+        throw new DomainError("usage", "Where is the workspace moved to? Give --to or --to-file.");
+      const place = placeOf(there);
+      if (place.shown === from.shown)
+        throw new DomainError("usage", `The workspace is in ${place.shown} already. Name another place.`);
+      await (discard ? discardCopy(invocation, from, place) : move(invocation, from, place));
     });
 }
 
-async function move(invocation: Invocation, to: Place): Promise<void> {
+/** @throws DomainError `invalid` when the file has no text. */
+function urlIn(path: string): string {
+  const read = readSecretFile(resolve(path));
+  if ("text" in read) return read.text;
+  throw new DomainError("invalid", `--to-file: ${path} ${read.problem}.`);
+}
+
+async function move(invocation: Invocation, from: Place, to: Place): Promise<void> {
   const { dataDir, output, prompts } = invocation;
-  if (!hasLeft(dataDir)) await invocation.inWorkspace(async () => {});
-  await prompts.confirm(`Move the workspace in ${dataDir} to ${to.shown}? It is not used here afterwards.`);
-  const signal = stoppingSignal(
-    `Stopped. ${dataDir} is as it was. Go on with the same command, or add --discard.`,
+  const departure = from.kind === "folder" ? departureFrom(dataDir) : undefined;
+  // Makes the tables those of this version, and says what is wrong with the folder.
+  if (from.kind === "folder" && !departure) await invocation.inWorkspace(async () => {});
+  await prompts.confirm(
+    `Move the workspace in ${from.shown} to ${to.shown}? It is not used here afterwards.`,
   );
-  const tables = movedTables();
+  const signal = stoppingSignal(
+    `Stopped. The workspace in ${from.shown} is as it was. Go on with the same command, or add --discard.`,
+  );
   using progress = output.progress();
   const started = performance.now();
-  const moved = await carryOut(dataDir, to, tables, {
-    signal,
-    onProgress: progressOn((text) => progress.show(text)),
-  }).catch((error: unknown) => {
-    throw explainDataError(error, dataDir);
+  const { secretKey } = readSetting("secretKey", dataDir, invocation.environment);
+  const moved = await carryOut(
+    { from, to, dataDir, secretKey },
+    { signal, onProgress: progressOn((text) => progress.show(text)) },
+  ).catch((error: unknown) => {
+    // Its move has ended: it is there, and not in the way there.
+    if (departure && error instanceof DomainError && error.code === "conflict")
+      throw notHere(departure, from.shown);
+    throw explainDataError(error, to.kind === "folder" ? to.shown : dataDir);
   });
   progress.clear();
-  show(invocation, to, moved, performance.now() - started);
+  show(invocation, { from, to, moved, tookMs: performance.now() - started });
 }
 
 async function carryOut(
-  dataDir: string,
-  to: Place,
-  tables: readonly MovedTable[],
+  { from, to, dataDir, secretKey }: { from: Place; to: Place; dataDir: string; secretKey: string },
   options: Parameters<typeof moveWorkspace>[1],
 ): Promise<Moved> {
-  await using source: Source = openSqliteSource(dataDir, to.shown);
-  await using target: Target =
+  const tables = movedTables();
+  await using source =
+    from.kind === "folder"
+      ? openSqliteSource(from.shown, { target: to.shown, tables })
+      : await openPostgresSource(from.url, { place: from.shown, target: to.shown, tables });
+  await using target =
     to.kind === "folder"
-      ? openSqliteTarget(to.shown, source.place, tables)
-      : await openPostgresTarget(to.url, { place: to.shown, source: source.place, tables });
+      ? openSqliteTarget(to.shown, {
+          source: from.shown,
+          tables,
+          putKey: keyToCarry(dataDir, to.shown, secretKey),
+        })
+      : await openPostgresTarget(to.url, { place: to.shown, source: from.shown, tables });
   return await moveWorkspace({ source, target, tables }, options);
 }
 
@@ -93,25 +127,34 @@ function progressOn(show: (text: string) => void): (progress: Progress) => void 
   };
 }
 
-function show(invocation: Invocation, to: Place, { tables, digest, resumed }: Moved, tookMs: number): void {
-  const { dataDir, options, output } = invocation;
+function show(
+  { dataDir, options, output }: Invocation,
+  { from, to, moved, tookMs }: { from: Place; to: Place; moved: Moved; tookMs: number },
+): void {
+  const { tables, digest, resumed } = moved;
   const rows = tables.reduce((sum, each) => sum + each.rows, 0);
-  const filled = tables.filter((each) => each.rows > 0);
-  if (!output.isJson && !options.quiet) output.list(filled, columns, { none: "" });
+  if (!output.isJson && !options.quiet) {
+    output.list(
+      tables.filter((each) => each.rows > 0),
+      columns,
+      { none: "" },
+    );
+  }
+  const key = join(dataDir, "secret.key");
   output.done({
-    data: { from: dataDir, to: to.shown, rows, digest, resumed_rows: resumed, tables },
+    data: { from: from.shown, to: to.shown, rows, digest, resumed_rows: resumed, tables },
     said: [
-      `Moved ${counted(rows, "row")} from ${dataDir} to ${to.shown} in ${timeSpan(tookMs)}.`,
+      `Moved ${counted(rows, "row")} from ${from.shown} to ${to.shown} in ${timeSpan(tookMs)}.`,
       `Both have the same digest: ${digest}`,
-      ...(to.kind === "database" && existsSync(join(dataDir, "secret.key"))
-        ? [`Every node needs a copy of ${join(dataDir, "secret.key")} in its data folder.`]
+      ...(to.kind === "database" && existsSync(key)
+        ? [`Every node needs a copy of ${key} in its data folder.`]
         : []),
     ],
     brief: digest,
     next:
       to.kind === "database"
         ? "set PARLEY_DATABASE_URL, then start the server"
-        : `parley serve --data-dir ${to.shown}`,
+        : `unset PARLEY_DATABASE_URL, then parley serve --data-dir ${to.shown}`,
   });
 }
 
@@ -121,29 +164,33 @@ const columns: ReadonlyArray<Column<Moved["tables"][number]>> = [
   { title: "SHA-256", of: ({ sha256 }) => `${sha256.slice(0, 16)}…` },
 ];
 
-async function discardCopy({ output, prompts }: Invocation, to: Place): Promise<void> {
+async function discardCopy({ output, prompts }: Invocation, from: Place, to: Place): Promise<void> {
   await prompts.confirm(`Drop what an unfinished move has copied to ${to.shown}?`);
   const isDropped =
     to.kind === "folder" ? discardFromFolder(to.shown) : await discardFromPostgres(to.url, to.shown);
+  const departure = from.kind === "folder" ? departureFrom(from.shown) : undefined;
   output.done({
     data: { place: to.shown, dropped: isDropped },
     said: isDropped
       ? `Dropped what was copied to ${to.shown}.`
       : `No unfinished move was found in ${to.shown}.`,
     brief: to.shown,
+    // Interrupted at its very end: the workspace had left already.
+    ...(isDropped && departure?.place === to.shown && { next: "parley move --undo" }),
   });
 }
 
-async function undoMove({ dataDir, output, prompts }: Invocation): Promise<void> {
-  await prompts.confirm(`Use the workspace in ${dataDir} again as it was when it was moved?`);
-  const { place } = undoInFolder(dataDir);
+async function undoMove({ output, prompts }: Invocation, here: Place): Promise<void> {
+  await prompts.confirm(`Use the workspace in ${here.shown} again as it was when it was moved?`);
+  const place =
+    here.kind === "folder" ? undoInFolder(here.shown) : await undoInPostgres(here.url, here.shown);
   output.done({
-    data: { data_dir: dataDir, was_at: place },
+    data: { place: here.shown, was_at: place },
     said: [
-      `The workspace in ${dataDir} is used here again, as it was when it was moved.`,
-      `Stop whatever serves it at ${place}. Deliveries are held until you decide about them.`,
+      `The workspace in ${here.shown} is used here again, as it was when it was moved.`,
+      `Stop whatever serves it in ${place}. Deliveries are held until you decide about them.`,
     ],
-    brief: dataDir,
+    brief: here.shown,
     next: "start the server, then: parley deliveries held",
   });
 }

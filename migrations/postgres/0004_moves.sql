@@ -8,6 +8,13 @@ CREATE TABLE move_state (
   since bigint NOT NULL
 );
 
+-- What the tables of a workspace that has left do instead of changing: as if on a standby, so that servers say that the
+-- database takes no writes, and take nothing for failed.
+CREATE FUNCTION refuse_change_of_workspace_that_left() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'The workspace was moved elsewhere. Nothing was saved.' USING ERRCODE = 'read_only_sql_transaction';
+END $$;
+
 -- How far each table of a workspace that is arriving is copied.
 CREATE TABLE move_progress (
   table_name text COLLATE "C" PRIMARY KEY,

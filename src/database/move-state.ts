@@ -18,6 +18,15 @@ export function moveStateOf(file: SqliteFile): MoveState | undefined {
   return row ? { ...row, since: Number(row.since) } : undefined;
 }
 
+/**
+ * Checks that the workspace of the database on SQLite, which is shown as `here`, is whole and was not moved elsewhere.
+ * @throws DomainError `not_found`.
+ */
+export function requireHere(file: SqliteFile, here: string): void {
+  const state = moveStateOf(file);
+  if (state) throw notHere(state, here);
+}
+
 /** The file of a workspace that is arriving in the folder. It gets the name of a database when it is whole. */
 export function arrivingFile(dataDir: string): string {
   return join(dataDir, "parley.db.arriving");
@@ -36,7 +45,7 @@ export function notHere({ state, place, since }: MoveState, here: string): Domai
   return new DomainError(
     "not_found",
     `The workspace in ${here} was moved to ${place} at ${timestamp(since)}. ` +
-      `${isDatabase ? "Set PARLEY_DATABASE_URL to use it there" : "Use it there with --data-dir"}. To go back to the ` +
+      `${isDatabase ? "Set PARLEY_DATABASE_URL to use it there" : "Use it there with --data-dir, without PARLEY_DATABASE_URL"}. To go back to the ` +
       "state that was left here, without what was changed there: parley move --undo",
   );
 }

@@ -5,6 +5,11 @@ import { parseDatabaseUrl, shownDatabase } from "../input/database-url.ts";
 /** Where a workspace is or goes: a data folder, or a database on PostgreSQL. `shown` has no password. */
 export type Place = { kind: "folder"; shown: string } | { kind: "database"; url: string; shown: string };
 
+/** Where a command finds the workspace: in the database of the settings, or else in the data folder. */
+export function placeOfSettings(databaseUrl: string, dataDir: string): Place {
+  return placeOf(databaseUrl || resolve(dataDir));
+}
+
 /**
  * The place that a text names: a URL of PostgreSQL, or else a folder.
  * @throws DomainError `invalid` for another URL, or for one that is not complete.

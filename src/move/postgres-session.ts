@@ -1,6 +1,5 @@
-import { SQL } from "bun";
-import { ConnectionTrouble } from "../database/postgres/connection-trouble.ts";
 import { openConnections } from "../database/postgres/connections.ts";
+import { causeOf } from "../database/postgres/errors.ts";
 import { migratePostgres } from "../database/postgres/migrate.ts";
 import type { Session } from "../database/postgres/session.ts";
 import { DomainError } from "../errors.ts";
@@ -10,7 +9,7 @@ export type MoveSession = Pick<Session, "query" | "script">;
 
 /**
  * Connects to the database of the URL, which is shown as `place`. `migrate` makes its tables those of this version.
- * @throws DomainError `unwritable` when it cannot be reached or refuses.
+ * @throws DomainError `unavailable` when it cannot be reached or refuses.
  */
 export async function openSession(
   url: string,
@@ -41,8 +40,12 @@ export async function openSession(
 
 /** The DomainError for an error of the database that is shown as `place`; any other error unchanged. */
 function explain(error: unknown, place: string): unknown {
-  const isOfDatabase = error instanceof SQL.PostgresError || error instanceof ConnectionTrouble;
-  if (!isOfDatabase) return error;
-  const code = error instanceof SQL.PostgresError ? ` (${error.errno ?? error.code})` : "";
-  return new DomainError("unwritable", `${place}: ${error.message}${code}.`, { cause: error });
+  const cause = causeOf(error);
+  if (cause === undefined || !(error instanceof Error)) return error;
+  return new DomainError(
+    "unavailable",
+    `${cause}: ${place} (${error.message.replace(/\.$/, "")}). The workspace is where it was. Mend that, then go on with ` +
+      "the same command.",
+    { cause: error },
+  );
 }

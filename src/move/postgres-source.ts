@@ -1,6 +1,7 @@
 import { notHere } from "../database/move-state.ts";
 import { changesLock, lockClass, serversLock } from "../database/postgres/lock-keys.ts";
 import { DomainError } from "../errors.ts";
+import { closingOnPostgres } from "./closed-tables.ts";
 import { countRows, hasTable, readPage, readState } from "./postgres-pages.ts";
 import { type MoveSession, openSession } from "./postgres-session.ts";
 import type { Source } from "./side.ts";
@@ -50,7 +51,7 @@ export async function openPostgresSource(
          ON CONFLICT (id) DO UPDATE SET state = excluded.state, place = excluded.place, since = excluded.since`,
         [to, String(Date.now())],
       );
-      await session.script("COMMIT");
+      await session.script(`${closingOnPostgres(tables)} COMMIT`);
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };

@@ -1,11 +1,13 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { moveStateOf, notHere } from "../database/move-state.ts";
+import { type MoveState, moveStateOf, notHere } from "../database/move-state.ts";
 import { holdServerLock, serverLockWaitMs } from "../database/server-lock.ts";
 import { writeLogNumberAfter } from "../database/wal-number.ts";
+import { closingOnSqlite } from "./closed-tables.ts";
 import type { Source } from "./side.ts";
 import { countRows, readPage } from "./sqlite-pages.ts";
+import type { MovedTable } from "./tables.ts";
 
 /** How long a write of another process is waited for, in milliseconds. */
 const lockWaitMs = 5_000;
@@ -16,7 +18,10 @@ const lockWaitMs = 5_000;
  * @throws DomainError `conflict` when it is being served; `not_found` when it is elsewhere; SQLite's and the operating
  *   system's errors.
  */
-export function openSqliteSource(dataDir: string, target: string): Source {
+export function openSqliteSource(
+  dataDir: string,
+  { target, tables }: { target: string; tables: readonly MovedTable[] },
+): Source {
   using opening = new DisposableStack();
   opening.use(holdServerLock(dataDir, serverLockWaitMs));
   const path = join(dataDir, "parley.db");
@@ -45,6 +50,7 @@ export function openSqliteSource(dataDir: string, target: string): Source {
         place,
         Date.now(),
       ]);
+      file.run(closingOnSqlite(tables));
       writeLogNumberAfter(committed, file);
       file.run("COMMIT");
     },
@@ -54,15 +60,16 @@ export function openSqliteSource(dataDir: string, target: string): Source {
   };
 }
 
-/** Whether the data folder says that its workspace has left for another place. */
-export function hasLeft(dataDir: string): boolean {
+/** Where the workspace of the data folder has left for; undefined when it is here. */
+export function departureFrom(dataDir: string): MoveState | undefined {
   const path = join(dataDir, "parley.db");
-  if (!existsSync(path)) return false;
+  if (!existsSync(path)) return undefined;
   try {
     using file = new SqliteFile(path, { readonly: true });
-    return moveStateOf(file)?.state === "left";
+    const state = moveStateOf(file);
+    return state?.state === "left" ? state : undefined;
   } catch {
     // Whoever opens it next says what is wrong with it.
-    return false;
+    return undefined;
   }
 }

@@ -16,12 +16,15 @@ import { keyText, type MovedTable, type Row } from "./tables.ts";
 const besides = ["-wal", "-shm", "-journal"];
 
 /**
- * A folder that a workspace from `source` is moved to. The copy is a file of another name until it is whole, so nobody
+ * A folder that a workspace from `source` is moved to. `putKey` puts its key there. The copy is a file of another name until it is whole, so nobody
  * takes it for a workspace.
  * @throws DomainError `conflict` when there is a workspace in the folder, or part of one from another source, or another
  *   move is running; SQLite's and the operating system's errors.
  */
-export function openSqliteTarget(dataDir: string, source: string, tables: readonly MovedTable[]): Target {
+export function openSqliteTarget(
+  dataDir: string,
+  { source, tables, putKey }: { source: string; tables: readonly MovedTable[]; putKey: () => void },
+): Target {
   makeFolder(dataDir);
   using opening = new DisposableStack();
   opening.use(holdServerLock(dataDir, serverLockWaitMs));
@@ -91,6 +94,7 @@ export function openSqliteTarget(dataDir: string, source: string, tables: readon
       // One file, without a log next to it that would stay under the old name.
       file.run("PRAGMA journal_mode = DELETE");
       flush(path);
+      putKey();
       for (const marker of findMarkers(dataDir)) rmSync(marker.path, { force: true });
       renameSync(path, join(dataDir, "parley.db"));
       flush(dataDir);
@@ -111,7 +115,7 @@ function requireRoom(dataDir: string): void {
   if (found === undefined) return;
   throw new DomainError(
     "conflict",
-    `There is a workspace in ${dataDir} already (${found}). Name another folder, or move that file away.`,
+    `There is a workspace in ${dataDir} already (${found}). Name another folder, or move its parley.db files away.`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { Connections } from "../database/postgres/connections.ts";
+import { requireHere } from "../database/postgres/here.ts";
 import { joinServers } from "../database/postgres/migrate.ts";
 import type { Session } from "../database/postgres/session.ts";
 import { DomainError } from "../errors.ts";
@@ -176,6 +177,8 @@ export class Node {
     const session = await this.#connections.session();
     try {
       await joinServers(session);
+      // It may have been moved while this node had no session.
+      await requireHere(session.query.bind(session));
       this.#number = await insertNode(session, {
         ...this.#about,
         id: this.#id,

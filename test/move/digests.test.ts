@@ -9,7 +9,8 @@ import { openPostgresTarget } from "../../src/move/postgres-target.ts";
 import type { Source, Target } from "../../src/move/side.ts";
 import { openSqliteSource } from "../../src/move/sqlite-source.ts";
 import { openSqliteTarget } from "../../src/move/sqlite-target.ts";
-import { movedTables } from "../../src/move/tables.ts";
+import { openDataFolder } from "../../src/data-folder.ts";
+import { type MovedTable, movedTables } from "../../src/move/tables.ts";
 import { freshDatabase } from "../support/postgres.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { contentOfTables, fillTables } from "./filled-tables.ts";
@@ -42,14 +43,14 @@ test("every row of every table is the same on PostgreSQL and, moved back, the sa
   const before = contentOfTables(path);
 
   const there = await (async () => {
-    await using source = openSqliteSource(folder.path, place);
+    await using source = openSqliteSource(folder.path, { target: place, tables });
     await using target = await openPostgresTarget(database.url, { place, source: folder.path, tables });
     return await move(source, target);
   })();
   for (const { name, rows } of there.tables) expect(rows, name).toBe(before.get(name)?.length ?? -1);
   const back = await (async () => {
     await using source = await openPostgresSource(database.url, { place, target: other.path, tables });
-    await using target = openSqliteTarget(other.path, place, tables);
+    await using target = openSqliteTarget(other.path, { source: place, tables, putKey: () => {} });
     return await move(source, target);
   })();
 
@@ -62,9 +63,9 @@ test("a digest tells every change of a value", async () => {
   const path = migrated(folder.path);
   fillTables(path, 12);
   const digests = async () => {
-    await using source = openSqliteSource(folder.path, place);
+    await using source = openSqliteSource(folder.path, { target: place, tables });
     using other = temporaryFolder();
-    await using target = openSqliteTarget(other.path, folder.path, tables);
+    await using target = openSqliteTarget(other.path, { source: folder.path, tables, putKey: () => {} });
     const { tables: moved, digest } = await moveWorkspace(
       { source: { ...source, leave: () => {} } as Source, target, tables },
       { onProgress: () => {}, signal: new AbortController().signal },
@@ -96,7 +97,7 @@ test("no number is given twice after a move, also not that of a row that was rem
     file.run("DELETE FROM events WHERE seq > 1");
   }
   {
-    await using source = openSqliteSource(folder.path, place);
+    await using source = openSqliteSource(folder.path, { target: place, tables });
     await using target = await openPostgresTarget(database.url, { place, source: folder.path, tables });
     await move(source, target);
   }
@@ -107,7 +108,7 @@ test("no number is given twice after a move, also not that of a row that was rem
   await sql.close();
   {
     await using source = await openPostgresSource(database.url, { place, target: other.path, tables });
-    await using target = openSqliteTarget(other.path, place, tables);
+    await using target = openSqliteTarget(other.path, { source: place, tables, putKey: () => {} });
     await move(source, target);
   }
   using file = new SqliteFile(join(other.path, "parley.db"));
@@ -132,9 +133,34 @@ test("a text with the character U+0000, which PostgreSQL cannot store, ends the 
     using file = new SqliteFile(path);
     file.run("UPDATE messages SET body = 'a' || char(0) || 'b' WHERE id LIKE 'A%'");
   }
-  await using source = openSqliteSource(folder.path, place);
+  await using source = openSqliteSource(folder.path, { target: place, tables });
   await using target = await openPostgresTarget(database.url, { place, source: folder.path, tables });
   expect(move(source, target)).rejects.toThrow(
     `messages.body has the character U+0000 in the row ["A-messages-1"], which ${place} cannot store.`,
   );
+});
+
+test("a move that is cut off between its last two steps leaves nothing to serve twice, and can be ended", async () => {
+  using folder = temporaryFolder();
+  await using database = await freshDatabase();
+  const path = migrated(folder.path);
+  fillTables(path, 5);
+  const ends = { place, source: folder.path, tables };
+  {
+    await using source = openSqliteSource(folder.path, { target: place, tables });
+    await using target = await openPostgresTarget(database.url, ends);
+    const cutOff = { ...target, finish: () => Promise.reject(new Error("cut off")) };
+    expect(move(source, cutOff)).rejects.toThrow("cut off");
+  }
+  expect(() => openDataFolder(folder.path)).toThrow("was moved to postgres://127.0.0.1/parley at ");
+  expect(openPostgresSource(database.url, { place, target: "/elsewhere", tables })).rejects.toThrow(
+    "has not ended. Go on with the same parley move;",
+  );
+  await using source = openSqliteSource(folder.path, { target: place, tables });
+  await using target = await openPostgresTarget(database.url, ends);
+  const { resumed, tables: moved } = await move(source, target);
+  expect(resumed).toBe(moved.reduce((sum, { rows }) => sum + rows, 0));
+  await target[Symbol.asyncDispose]();
+  await using back = await openPostgresSource(database.url, { place, target: "/elsewhere", tables });
+  expect(await back.count(tables.find(({ name }) => name === "messages") as MovedTable)).toBe(5);
 });

@@ -7,6 +7,7 @@ import * as schema from "../schema.ts";
 import { appendRowsOver } from "./append-rows.ts";
 import { openConnections } from "./connections.ts";
 import { explainDatabaseError } from "./errors.ts";
+import { requireHere } from "./here.ts";
 import { migratePostgres } from "./migrate.ts";
 import { Outage } from "./outage.ts";
 import { Questions } from "./questions.ts";
@@ -20,7 +21,7 @@ const connectionsMax = 8;
 
 /**
  * Opens the workspace of a PostgreSQL database, and applies missing migrations. Without `mayBeNew` there must be one.
- * @throws DomainError `not_found` when there must be one and is none; `unwritable` when the database cannot be reached;
+ * @throws DomainError `not_found` when there must be one and is none, or it was moved elsewhere; `unwritable` when the database cannot be reached;
  *   `data_too_new` when a newer binary has used it.
  */
 export async function openPostgres(
@@ -38,6 +39,7 @@ export async function openPostgres(
   const connections = openConnections(url, { max: connectionsMax });
   try {
     await migratePostgres(connections, { mayBeNew, ...(onMigration && { onMigration }) });
+    await requireHere(connections.query);
   } catch (error) {
     await connections.close();
     throw explainDatabaseError(error);
