@@ -1,16 +1,18 @@
 import { expect, test } from "bun:test";
 import { webhookEvents } from "../../src/event-types.ts";
-import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
-import { type ApiClient, apiClient } from "../support/client.ts";
+import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { countOf } from "../support/data.ts";
 import { environmentOfChild } from "../support/engine.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { copyAfterCrash, type CrashCopy } from "./crash-copy.ts";
-import { Ledger, type Subscribed } from "./ledger.ts";
-import { keyOf, type Playground, Sender } from "./load.ts";
+import { expectEveryChangeDelivered, expectWhole } from "./accounts.ts";
+import { copyAfterCrash } from "./crash-copy.ts";
+import { Ledger } from "./ledger.ts";
+import { Sender } from "./load.ts";
+import type { Playground } from "./playground.ts";
 import { Random } from "./random.ts";
+import { subscribe } from "./subscribed.ts";
 import { misdeeds, WildReceiver } from "../support/receivers/wild-receiver.ts";
 
 const kills = 50;
@@ -38,22 +40,6 @@ async function makePlayground(dataDir: string): Promise<Playground> {
   return JSON.parse(printed) as Playground;
 }
 
-async function subscribe(
-  client: ApiClient,
-  receiver: WildReceiver,
-  events: readonly string[],
-  channelIds: readonly string[] | null,
-): Promise<Subscribed> {
-  const input = { name: "wild", url: receiver.url, events, channel_ids: channelIds };
-  const { status, json } = await client.post<{ data: WebhookSubscription; secret: string }>(
-    "/webhooks",
-    input,
-  );
-  expect(status).toBe(201);
-  receiver.secret = json.secret;
-  return { receiver, id: json.data.id, events, channelIds };
-}
-
 /** Lets the senders make changes until this many are acknowledged, and kills the server meanwhile. */
 async function loadAndKill(
   server: TestServer,
@@ -68,56 +54,6 @@ async function loadAndKill(
   await Promise.race([loaded, sending]);
   await server.kill9();
   await sending;
-}
-
-function expectEveryChangeDelivered(senders: readonly Sender[], subscribed: readonly Subscribed[]): void {
-  for (const { receiver, events, channelIds } of subscribed) {
-    const told = new Set([...receiver.delivered.values()].map(({ body }) => keyOf(body)));
-    const untold = senders
-      .flatMap(({ acknowledged }) => acknowledged)
-      .filter(({ type, channelId }) => events.includes(type) && (channelIds?.includes(channelId) ?? true))
-      .filter(({ key }) => !told.has(key));
-    expect(untold).toEqual([]);
-    expect(receiver.faults).toEqual([]);
-  }
-}
-
-/** Each event has a cause and each change an event; the log has one success per delivery, and the queue is empty. */
-async function expectWhole(copy: CrashCopy, subscribed: readonly Subscribed[]): Promise<void> {
-  expect(await copy.damage()).toEqual([]);
-  expect(await copy.column("SELECT event_seq FROM jobs")).toEqual([]);
-  const withGaps = `SELECT channels.id FROM channels JOIN messages ON channel_id = channels.id GROUP BY channels.id
-    HAVING count(*) <> max(position) OR min(position) <> 1 OR max(position) <> last_position`;
-  expect(await copy.column(withGaps)).toEqual([]);
-
-  // Only the last text of an edited message is stored, and no text of a deleted one.
-  const changes = await copy.column(`
-    SELECT CASE type WHEN 'standard' THEN 'message.created ' || id ELSE type || ' ' || author_id END FROM messages UNION ALL
-    SELECT 'message.updated ' || id || ' ' || body FROM messages WHERE edited_at > 0 AND deleted_at IS NULL UNION ALL
-    SELECT 'message.deleted ' || id FROM messages WHERE deleted_at IS NOT NULL UNION ALL
-    SELECT 'reaction.added ' || message_id || ' ' || emoji FROM reactions UNION ALL
-    SELECT 'channel.member_added ' || author_id FROM messages WHERE type = 'member_joined'`);
-  const events = (await copy.envelopes()).map(keyOf);
-  const told = new Set(events);
-  expect(told.size).toBe(events.length);
-  expect(changes.filter((change) => !told.has(change))).toEqual([]);
-  const made = new Set(changes);
-  const edited = new Set(await copy.column("SELECT id FROM messages WHERE edited_at > 0"));
-  const isOldEdit = (key: string) =>
-    key.startsWith("message.updated ") && edited.has(key.split(" ")[1] ?? "");
-  expect(events.filter((event) => !made.has(event) && !isOldEdit(event))).toEqual([]);
-
-  const envelopes = new Set(await copy.envelopes());
-  const successes = await copy.column(
-    "SELECT subscription_id || ' ' || event_id FROM attempts WHERE succeeded = 1",
-  );
-  const isAmongThem = new Set(successes);
-  for (const { id, receiver } of subscribed) {
-    for (const [event, { body }] of receiver.delivered) {
-      expect([envelopes.has(body), isAmongThem.has(`${id} ${event}`)]).toEqual([true, true]);
-    }
-  }
-  expect(successes).toHaveLength(subscribed.reduce((sum, { receiver }) => sum + receiver.delivered.size, 0));
 }
 
 async function crashAgainAndAgain(random: Random): Promise<void> {
@@ -162,6 +98,7 @@ async function crashAgainAndAgain(random: Random): Promise<void> {
   using copy = await copyAfterCrash(folder.path);
   await ledger.expectBalanced(copy);
   expectEveryChangeDelivered(senders, subscribed);
+  expect(await copy.damage()).toEqual([]);
   await expectWhole(copy, subscribed);
   expect(canary.delivered.size).toBe(0);
 }

@@ -1,14 +1,6 @@
 import { expect } from "bun:test";
 import type { CrashCopy } from "./crash-copy.ts";
-import type { WildReceiver } from "../support/receivers/wild-receiver.ts";
-
-/** A receiver with its subscription and the filter of that. */
-export type Subscribed = {
-  receiver: WildReceiver;
-  id: string;
-  events: readonly string[];
-  channelIds: readonly string[] | null;
-};
+import type { Subscribed } from "./subscribed.ts";
 
 /**
  * How many attempts one subscription can have in flight (decisions on outgoing deliveries: its share of the

@@ -1,6 +1,7 @@
 import type { Message } from "../../src/messages/schemas.ts";
 import type { User } from "../../src/users/schemas.ts";
 import type { ApiClient } from "../support/client.ts";
+import type { Playground } from "./playground.ts";
 import type { Random } from "./random.ts";
 
 /** A change that the server has acknowledged with 2xx, as the event that receivers must get. */
@@ -11,12 +12,20 @@ const emoji = ["👍", "🎉", "🚀", "👀", "💚", "😀", "🔥", "🙏"];
 
 type OwnMessage = { id: string; channelId: string; emoji: string[] };
 
-/** A team's owner, two channels that they are in, and the users still to be added to the private one. */
-export type Playground = { token: string; channelIds: string[]; privateId: string; userIds: string[] };
+/** What the server has no answer for now: what was asked may have happened or not. */
+class Unavailable extends Error {}
 
-/** A client that makes one change after another until the server is gone, and records what was acknowledged. */
+/** The wait of a client whose request was refused with 503 or broke off, in milliseconds. */
+const pauseMs = 20;
+
+/** A client that makes one change after another, and records what was acknowledged. */
 export class Sender {
+  static #made = 0;
   readonly acknowledged: Change[] = [];
+  /** How many requests were refused with 503 or broke off. */
+  interrupted = 0;
+  /** Tells its messages from those of others. */
+  readonly #name = ++Sender.#made;
   readonly #random: Random;
   readonly #playground: Playground;
   readonly #messages: OwnMessage[] = [];
@@ -46,6 +55,15 @@ export class Sender {
     }
   }
 
+  /** Goes on while `isWanted`, also when the connection breaks or the server is unavailable. */
+  async sendWhile(isWanted: () => boolean, client: ApiClient): Promise<void> {
+    while (isWanted()) {
+      const changes = await unlessInterrupted(this.#nextChange(client));
+      if (changes) this.acknowledged.push(...changes);
+      else this.interrupted++;
+    }
+  }
+
   async #nextChange(client: ApiClient): Promise<Change[]> {
     const dice = this.#random.fraction();
     if (dice < 0.25 && this.#messages.length > 0) return await this.#react(client);
@@ -58,7 +76,7 @@ export class Sender {
 
   async #post(client: ApiClient): Promise<Change[]> {
     const channelId = this.#random.pick(this.#playground.channelIds);
-    const body = `message ${++this.#count} ${"x".repeat(this.#random.between(0, 2_000))}`;
+    const body = `message ${this.#name}.${++this.#count} ${"x".repeat(this.#random.between(0, 2_000))}`;
     const { status, json } = await client.post<{ data: Message }>(`/channels/${channelId}/messages`, {
       body,
     });
@@ -138,7 +156,20 @@ export function keyOf(body: string): string {
 }
 
 function requireStatus(status: number, expected: number): void {
+  if (status === 503) throw new Unavailable();
   if (status !== expected) throw new Error(`the server answered ${status} and not ${expected}`);
+}
+
+/** What was asked for; undefined, a moment later, when the connection broke or the server was unavailable. */
+export async function unlessInterrupted<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    const value = await asked;
+    if ((value as { status?: number } | undefined)?.status !== 503) return value;
+  } catch (error) {
+    if (!isBrokenConnection(error) && !(error instanceof Unavailable)) throw error;
+  }
+  await Bun.sleep(pauseMs);
+  return undefined;
 }
 
 function isBrokenConnection(error: unknown): boolean {

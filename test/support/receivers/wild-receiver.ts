@@ -27,6 +27,8 @@ type Delivered = { body: string; requests: number };
 export class WildReceiver implements AsyncDisposable {
   readonly delivered = new Map<string, Delivered>();
   readonly faults: string[] = [];
+  /** How often it has misbehaved, by event. */
+  readonly misdeedsOf = new Map<string, number>();
   /** The signing secret, as returned when the subscription was created. */
   secret = "";
   isTame = false;
@@ -35,20 +37,19 @@ export class WildReceiver implements AsyncDisposable {
   readonly #redirect: string;
   readonly #server: Server;
   readonly #open = new Set<Socket>();
-  readonly #misdeedsOf = new Map<string, number>();
   /** The remote port of the latest connection. */
   #newest: number | undefined;
 
-  private constructor(misdeedsOf: readonly Misdeed[], random: Random, redirect: string) {
-    this.#misdeeds = misdeedsOf;
+  private constructor(misdeeds: readonly Misdeed[], random: Random, redirect: string) {
+    this.#misdeeds = misdeeds;
     this.#random = random;
     this.#redirect = redirect;
     this.#server = createServer((socket) => this.#meet(socket));
   }
 
   /** Listens on a free port. `redirect` is where its redirects lead. */
-  static async start(misdeedsOf: readonly Misdeed[], random: Random, redirect = ""): Promise<WildReceiver> {
-    const receiver = new WildReceiver(misdeedsOf, random, redirect);
+  static async start(misdeeds: readonly Misdeed[], random: Random, redirect = ""): Promise<WildReceiver> {
+    const receiver = new WildReceiver(misdeeds, random, redirect);
     await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
     return receiver;
   }
@@ -100,10 +101,10 @@ export class WildReceiver implements AsyncDisposable {
     if (before && before.body !== text) this.faults.push(`another payload for ${id}: ${text}`);
     this.delivered.set(id, { body: text, requests: (before?.requests ?? 0) + 1 });
 
-    const misdeedsBefore = this.#misdeedsOf.get(id) ?? 0;
+    const misdeedsBefore = this.misdeedsOf.get(id) ?? 0;
     const behaves = this.isTame || misdeedsBefore >= misdeedsPerEvent || this.#random.fraction() >= wildness;
     if (behaves) return void socket.end(taken);
-    this.#misdeedsOf.set(id, misdeedsBefore + 1);
+    this.misdeedsOf.set(id, misdeedsBefore + 1);
     this.#misbehave(socket, this.#random.pick(this.#misdeeds));
   }
 
