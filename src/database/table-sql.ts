@@ -15,15 +15,18 @@ export type InsertedRow<Table extends SQLiteTable> = {
 /**
  * A prepared `INSERT` of one whole row into a table that numbers its rows; returns the number. Values are bound by the
  * names of the columns, so the schema alone decides their order. Like `change`, it must not touch a table that the cache
- * version covers. A row that lacks a column throws; other properties are ignored.
+ * version covers. A row that lacks a column throws; other properties are ignored. A row whose `unless` column has a value
+ * that is there already is left out, and 0 is returned.
  */
 export function insertInto<Table extends SQLiteTable>(
   table: Table,
+  { unless }: { unless?: string } = {},
 ): (tx: Transaction, row: InsertedRow<Table>) => number {
   const columns = insertedColumns(table);
   const names = columns.map(({ name }) => name).join(", ");
   const values = columns.map(({ key }) => `$${key}`).join(", ");
-  const text = `INSERT INTO ${getTableName(table)} (${names}) VALUES (${values}) RETURNING seq`;
+  const conflict = unless === undefined ? "" : `ON CONFLICT (${unless}) DO NOTHING`;
+  const text = `INSERT INTO ${getTableName(table)} (${names}) VALUES (${values}) ${conflict} RETURNING seq`;
   const statement = prepared(({ $client }) => $client.prepare<{ seq: number }, [InsertedRow<Table>]>(text));
   return (tx, row) => {
     tx.commit.hasChanged = true;

@@ -6,9 +6,12 @@ import { insertInto } from "../database/table-sql.ts";
 
 export type AttemptRow = typeof attempts.$inferSelect;
 
-const insertStatement = insertInto(attempts);
+const insertStatement = insertInto(attempts, { unless: "id" });
 
-/** Adds an attempt to the delivery log and returns its number, which is greater than that of every earlier one. */
+/**
+ * Adds an attempt to the delivery log and returns its number, which is greater than that of every earlier one; 0 when it
+ * is in the log already.
+ */
 export function insertAttempt(tx: Transaction, row: Omit<AttemptRow, "seq">): number {
   return insertStatement(tx, row);
 }

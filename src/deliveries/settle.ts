@@ -30,6 +30,8 @@ export type Settled = {
 
 /** When an attempt ended and how it counts. */
 export type Ending = {
+  /** The attempt's id in the delivery log: the same when it is settled again, since the first commit may have arrived. */
+  attemptId: string;
   /** By the system clock, in milliseconds since 1970. */
   now: number;
   /** The lead of `QueueClock`, by which jobs are due, over the system clock, in milliseconds. */
@@ -49,13 +51,13 @@ export function settle(
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
-  ending: Ending = { now: now(), aheadMs: 0, isCounted: true },
+  ending: Ending = { attemptId: newId(), now: now(), aheadMs: 0, isCounted: true },
 ): Settled | Promise<Settled> {
-  const attemptId = newId();
+  const { attemptId } = ending;
   const attempt = { id: attemptId, ...logEntry(job, outcome, ending.now), isReplay: false };
   if (outcome.kind !== "succeeded") {
     const logged = { seq: insertAttempt(tx, attempt) };
-    return settleFailure(tx, job, outcome, rules, { ...ending, attemptId, logged });
+    return settleFailure(tx, job, outcome, rules, { ...ending, logged });
   }
   const settled = { attempt, seq: 0, job };
   tx.commit.appended.settled.push(settled);
@@ -67,9 +69,10 @@ async function settleFailure(
   job: QueuedJob,
   outcome: Outcome,
   rules: RetryRules,
-  { attemptId, logged, isCounted, now, aheadMs }: Ending & Pick<Settled, "attemptId" | "logged">,
+  { attemptId, logged, isCounted, now, aheadMs }: Ending & Pick<Settled, "logged">,
 ): Promise<Settled> {
-  const subscription = isCounted ? await updateOnFailure(tx, job.subscriptionId) : undefined;
+  const isNew = logged.seq > 0;
+  const subscription = isNew && isCounted ? await updateOnFailure(tx, job.subscriptionId) : undefined;
   const isDisabled =
     subscription?.status === "active" &&
     subscription.deletedAt === null &&
@@ -89,7 +92,7 @@ async function settleFailure(
     now,
     baseMs: rules.backoffBaseMs,
   });
-  const isQueued = selectAttemptsMade(tx, job) === job.attempts;
+  const isQueued = isNew && selectAttemptsMade(tx, job) === job.attempts;
   if (isQueued && next === undefined) deleteJob(tx, job);
   if (isQueued && next !== undefined) updateJob(tx, job, job.attempts + 1, next + aheadMs);
   return {

@@ -2,6 +2,7 @@ import type { Connection, Database } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { type JobKey, type QueuedJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
+import { newId } from "../system/repeatable.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
@@ -194,7 +195,7 @@ export class Worker {
     traced?.answered(outcome);
     const isCounted = report(kind === "succeeded");
     const now = Date.now();
-    const ending = { now, aheadMs: this.#clock.now() - now, isCounted };
+    const ending = { attemptId: newId(), now, aheadMs: this.#clock.now() - now, isCounted };
     // The request was sent: failing to record the outcome must not cause a second one.
     const settled = await this.#retryUntilDone({ event: job.eventId }, () =>
       this.#database.write((tx) => {

@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import type { Outcome } from "../../src/deliveries/attempt.ts";
+import { selectLatestAttempts } from "../../src/deliveries/attempt-store.ts";
 import { settle } from "../../src/deliveries/settle.ts";
 import { selectSubscription } from "../../src/subscriptions/store.ts";
 import { insertSubscriber } from "../support/subscriber.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { openWorkspace } from "../support/workspace.ts";
+import { openWorkspace, type Workspace } from "../support/workspace.ts";
 
 type Step = "success" | "failure";
 
@@ -14,6 +15,32 @@ const ends: Record<Step, Pick<Outcome, "kind" | "status" | "error">> = {
 };
 const rules = { maxAttempts: 8, backoffBaseMs: 1_000, disableAfter: 100 };
 
+/** A subscription with jobs that end as a step says; settled again where the same id is given again. */
+async function startDeliveries(workspace: Workspace) {
+  const { database } = workspace;
+  const { id: teamId } = await workspace.team("Acme");
+  const subscriptionId = await insertSubscriber(database, teamId, 5);
+  return {
+    end: async (step: Step, eventSeq: number, attemptId = Bun.randomUUIDv7()) => {
+      const job = {
+        subscriptionId,
+        dueAt: 1,
+        eventSeq,
+        attempts: 0,
+        eventId: Bun.randomUUIDv7(),
+        eventType: "message.created" as const,
+        envelope: "{}",
+        traceparent: null,
+      };
+      const outcome = { ...ends[step], detail: null, responseStart: null, retryAfter: null, durationMs: 1 };
+      const ending = { attemptId, now: eventSeq, aheadMs: 0, isCounted: true };
+      return await database.write((tx) => settle(tx, job, outcome, rules, ending));
+    },
+    subscription: () => database.ask((db) => selectSubscription(db, teamId, subscriptionId)),
+    attempts: () => database.ask((db) => selectLatestAttempts(db, subscriptionId, 10)),
+  };
+}
+
 test.each<[Step[], number]>([
   [["failure", "success"], 0],
   [["success", "failure"], 1],
@@ -22,28 +49,22 @@ test.each<[Step[], number]>([
 ])("deliveries that finish in one commit count in order: %p", async (steps, failures) => {
   using folder = temporaryFolder();
   await using workspace = await openWorkspace(folder.path);
-  const { database } = workspace;
-  const { id: teamId } = await workspace.team("Acme");
-  const id = await insertSubscriber(database, teamId, 5);
-  const job = {
-    subscriptionId: id,
-    dueAt: 1,
-    eventSeq: 1,
-    attempts: 0,
-    eventId: Bun.randomUUIDv7(),
-    eventType: "message.created" as const,
-    envelope: "{}",
-    traceparent: null,
-  };
-  const end = async (step: Step, now: number) => {
-    const outcome = { ...ends[step], detail: null, responseStart: null, retryAfter: null, durationMs: 1 };
-    const ending = { now, aheadMs: 0, isCounted: true };
-    return await database.write((tx) => settle(tx, job, outcome, rules, ending));
-  };
-  const settled = await Promise.all(steps.map((step, place) => end(step, place + 1)));
+  const deliveries = await startDeliveries(workspace);
+  const settled = await Promise.all(steps.map((step, place) => deliveries.end(step, place + 1)));
   expect(settled.map(({ logged }) => logged.seq)).toEqual(steps.map((_, place) => place + 1));
-  expect(await database.ask((db) => selectSubscription(db, teamId, id))).toMatchObject({
+  expect(await deliveries.subscription()).toMatchObject({
     consecutiveFailures: failures,
     lastSuccessAt: steps.lastIndexOf("success") + 1,
   });
+});
+
+test("a failure whose commit may have arrived counts once when it is settled again", async () => {
+  using folder = temporaryFolder();
+  await using workspace = await openWorkspace(folder.path);
+  const deliveries = await startDeliveries(workspace);
+  const attemptId = Bun.randomUUIDv7();
+  await deliveries.end("failure", 1, attemptId);
+  await deliveries.end("failure", 1, attemptId);
+  expect(await deliveries.attempts()).toHaveLength(1);
+  expect(await deliveries.subscription()).toMatchObject({ consecutiveFailures: 6 });
 });
