@@ -1,11 +1,19 @@
+-- The latest commit of each process. A process whose connection broke finds out here whether its commit has arrived, and one
+-- that arrives after its successor writes nothing.
+CREATE TABLE latest_commits (
+  session text COLLATE "C" PRIMARY KEY,
+  number  bigint NOT NULL,
+  at      timestamptz NOT NULL
+);
+
 -- Writes the rows that the calls of one commit have put down, in one call and one transaction. Several nodes run it at
 -- once; whoever changes the workspace itself keeps them away with the lock (src/database/postgres/lock-keys.ts).
 --
--- It writes nothing and says 'stale' when the workspace is no longer of the version that the rows were made for, and
--- 'fan_outs' when they were made as if no event was still being queued. It says 'found' when it wrote these very rows
--- before: a caller whose connection broke cannot know. `commit_id` is an id among the rows by which it finds out.
+-- It writes nothing and says 'stale' when the workspace is no longer of the version that the rows were made for,
+-- 'fan_outs' when they were made as if no event was still being queued, and 'found' when the session's commit of this
+-- number has written them before. Without a session it is part of another transaction, which has the lock.
 CREATE FUNCTION append_rows(
-  version text, presumes_no_fan_outs boolean, is_repeat boolean,
+  session text, number bigint, is_repeat boolean, version text, presumes_no_fan_outs boolean,
   m_id text[], m_channel_id text[], m_author_id text[], m_type text[], m_body text[], m_username text[],
   m_icon_url text[], m_incoming_webhook_id text[], m_client_uuid text[], m_reply_to_id text[],
   m_thread_root_id text[], m_sent_to_channel bigint[], m_created_at bigint[],
@@ -18,29 +26,39 @@ CREATE FUNCTION append_rows(
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
-  IF version IS NOT NULL THEN
-    PERFORM pg_advisory_xact_lock_shared(7261534, 1);
-  END IF;
-  SELECT stamp INTO stamp_now FROM workspace_stamp WHERE id = 1;
   said := 'written';
   event_seqs := '{}';
   attempt_seqs := '{}';
-  IF is_repeat AND (
-    EXISTS (SELECT FROM messages WHERE id = m_id[1]) OR EXISTS (SELECT FROM attempts WHERE id = a_id[1])
-    OR EXISTS (SELECT FROM events WHERE id = e_id[1])
-  ) THEN
-    said := 'found';
-    SELECT coalesce(array_agg(attempts.seq ORDER BY place), '{}') INTO attempt_seqs
-      FROM unnest(a_id) WITH ORDINALITY AS given (id, place) JOIN attempts ON attempts.id = given.id;
-    RETURN;
-  END IF;
-  IF stamp_now <> version THEN
-    said := 'stale';
-    RETURN;
-  END IF;
-  IF presumes_no_fan_outs AND EXISTS (SELECT FROM fan_outs) THEN
-    said := 'fan_outs';
-    RETURN;
+  IF session IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock_shared(7261534, 1);
+    SELECT stamp INTO stamp_now FROM workspace_stamp WHERE id = 1;
+    IF is_repeat AND EXISTS (SELECT FROM latest_commits AS known WHERE known.session = $1 AND known.number >= $2) THEN
+      said := 'found';
+    ELSIF stamp_now <> version THEN
+      said := 'stale';
+      RETURN;
+    ELSIF presumes_no_fan_outs AND EXISTS (SELECT FROM fan_outs) THEN
+      said := 'fan_outs';
+      RETURN;
+    ELSE
+      -- Waits for an earlier send of the same commit that is still being carried out.
+      INSERT INTO latest_commits AS known VALUES ($1, $2, now())
+        ON CONFLICT (session) DO UPDATE SET number = excluded.number, at = excluded.at
+          WHERE known.number < excluded.number;
+      IF NOT FOUND THEN
+        said := 'found';
+      END IF;
+      IF number = 1 THEN
+        DELETE FROM latest_commits WHERE at < now() - interval '1 day';
+      END IF;
+    END IF;
+    IF said = 'found' THEN
+      -- Something has to be written, or this commit would not wait for a standby that has not got the rows yet.
+      PERFORM pg_logical_emit_message(true, 'parley', '');
+      SELECT coalesce(array_agg(attempts.seq ORDER BY place), '{}') INTO attempt_seqs
+        FROM unnest(a_id) WITH ORDINALITY AS given (id, place) JOIN attempts ON attempts.id = given.id;
+      RETURN;
+    END IF;
   END IF;
 
   IF cardinality(m_id) > 0 THEN
@@ -81,25 +99,40 @@ BEGIN
   END IF;
 
   IF cardinality(a_id) > 0 THEN
-    SELECT array_agg(nextval('attempts_seq_seq') ORDER BY place) INTO attempt_seqs
-      FROM generate_subscripts(a_id, 1) AS place;
-    INSERT INTO attempts (
-      seq, id, subscription_id, event_id, event_type, succeeded, is_replay, response_status, response_start,
-      duration_ms, created_at, event_seq
+    WITH given AS (
+      SELECT * FROM unnest(
+        a_id, a_subscription_id, a_event_id, a_event_type, a_response_status, a_response_start, a_duration_ms,
+        a_created_at, a_event_seq, a_due_at
+      ) WITH ORDINALITY AS given (
+        id, subscription_id, event_id, event_type, response_status, response_start, duration_ms, created_at,
+        event_seq, due_at, place
+      )
+    ), ended AS (
+      DELETE FROM jobs USING given
+        WHERE jobs.subscription_id = given.subscription_id AND jobs.due_at = given.due_at
+          AND jobs.event_seq = given.event_seq
+      RETURNING given.id
+    ), logged AS (
+      INSERT INTO attempts (
+        id, subscription_id, event_id, event_type, succeeded, is_replay, response_status, response_start,
+        duration_ms, created_at, event_seq
+      )
+      SELECT id, subscription_id, event_id, event_type, 1, 0, response_status, decode(response_start, 'base64'),
+        duration_ms, created_at, event_seq
+      FROM given
+      -- A node that lost a subscription to another may have sent what that one has sent and settled, too.
+      WHERE id IN (SELECT id FROM ended) OR NOT EXISTS (
+        SELECT FROM jobs WHERE jobs.subscription_id = given.subscription_id AND jobs.event_seq = given.event_seq
+      ) AND NOT EXISTS (
+        SELECT FROM attempts AS known
+        WHERE known.event_seq = given.event_seq AND known.subscription_id = given.subscription_id
+          AND known.succeeded = 1
+      )
+      ORDER BY place
+      RETURNING id, seq
     )
-    SELECT seq, id, subscription_id, event_id, event_type, 1, 0, response_status, decode(response_start, 'base64'),
-      duration_ms, created_at, event_seq
-    FROM unnest(
-      attempt_seqs, a_id, a_subscription_id, a_event_id, a_event_type, a_response_status, a_response_start,
-      a_duration_ms, a_created_at, a_event_seq
-    ) AS given (
-      seq, id, subscription_id, event_id, event_type, response_status, response_start, duration_ms, created_at,
-      event_seq
-    );
-    DELETE FROM jobs USING unnest(a_subscription_id, a_due_at, a_event_seq)
-        AS given (subscription_id, due_at, event_seq)
-      WHERE jobs.subscription_id = given.subscription_id AND jobs.due_at = given.due_at
-        AND jobs.event_seq = given.event_seq;
+    SELECT array_agg(coalesce(logged.seq, known.seq, 0) ORDER BY place) INTO attempt_seqs
+      FROM given LEFT JOIN logged ON logged.id = given.id LEFT JOIN attempts AS known ON known.id = given.id;
     PERFORM FROM subscriptions WHERE id = ANY (a_subscription_id) ORDER BY id FOR NO KEY UPDATE;
     UPDATE subscriptions SET consecutive_failures = 0, last_success_at = ended.at
       FROM (

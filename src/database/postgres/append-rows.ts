@@ -1,7 +1,8 @@
 import type { Rows } from "../appended.ts";
 import type { Commit } from "../commit.ts";
 import type { Connections } from "./connections.ts";
-import { isOutcomeUnknown, isRepeatable, isUniqueViolation } from "./errors.ts";
+import { isUniqueViolation } from "./errors.ts";
+import { Retries } from "./retries.ts";
 import type { Query, Result } from "./statements.ts";
 
 /**
@@ -13,10 +14,7 @@ export type AppendRows = (
   version: string | null,
 ) => Promise<{ said: "written" | "stale" | "fan_outs"; version: string }>;
 
-/** How often rows are sent again after the connection broke. */
-const attemptsMax = 3;
-
-const parameters = 35;
+const parameters = 37;
 
 /** See `migrations/postgres/0002_append_rows.sql`. */
 export const appendQuery: Query = {
@@ -31,17 +29,21 @@ type Said = [
   attemptSeqs: number[],
 ];
 
-/** Returns the function that writes rows in a commit of their own. */
+/** Returns the function that writes rows in a commit of their own. Call it for one commit after the other. */
 export function appendRowsOver(connections: Connections): AppendRows {
+  const session = crypto.randomUUID();
+  let number = 0;
   return async (commit, version) => {
     const { appended, presumesNoFanOuts } = commit;
     const rows = appended.takeAll();
-    for (let attempt = 1; ; attempt++) {
+    number++;
+    const retries = new Retries();
+    for (let isRepeat = false; ; isRepeat = true) {
       try {
-        const isRepeat = attempt > 1;
+        const own = { session, number, isRepeat };
         const result = await connections.query(
           appendQuery.sql,
-          parametersOf(rows, { version, presumesNoFanOuts, isRepeat }),
+          parametersOf(rows, { own, version, presumesNoFanOuts }),
         );
         const [said, versionNow] = result.rows[0] as unknown as Said;
         if (said === "written" || said === "found") takeNumbers(rows, result, commit);
@@ -50,34 +52,35 @@ export function appendRowsOver(connections: Connections): AppendRows {
         // Another node has used a client_uuid first, which its channel's next look finds.
         if (isUniqueViolation(error, "messages_by_client_uuid"))
           return { said: "stale", version: version ?? "" };
-        // The rows whose connection broke may have arrived, or be arriving now: sent again, they find themselves.
-        const mayBeOurs =
-          isOutcomeUnknown(error) ||
-          isUniqueViolation(error, "messages_pkey") ||
-          isUniqueViolation(error, "attempts_id_key");
-        if (!(mayBeOurs || isRepeatable(error)) || attempt === attemptsMax) throw error;
+        // Rows whose connection broke may have arrived, or be arriving now: sent again, the commit finds itself.
+        if (!retries.after(error)) throw error;
       }
     }
   };
 }
 
-/** The parameters of `appendQuery`. Without a version it neither compares nor locks: the caller holds the lock. */
+/** A commit of its own: which of its process's it is, and whether it may have been sent before. */
+type OwnCommit = { session: string; number: number; isRepeat: boolean };
+
+/** The parameters of `appendQuery`. Without a commit of its own it is part of a transaction that holds the lock. */
 export function parametersOf(
   { messages, events, settled, tokenUses }: Rows,
   {
-    version,
+    own,
+    version = null,
     presumesNoFanOuts = false,
-    isRepeat = false,
-  }: { version: string | null; presumesNoFanOuts?: boolean; isRepeat?: boolean },
+  }: { own?: OwnCommit; version?: string | null; presumesNoFanOuts?: boolean } = {},
 ): unknown[] {
   const jobs = events.flatMap(({ subscriptionIds }, at) =>
     subscriptionIds.map((subscriptionId) => ({ event: at + 1, subscriptionId })),
   );
   const uses = [...new Map(tokenUses.map(({ tokenId, at }) => [tokenId, at]))];
   return [
+    own?.session ?? null,
+    own?.number ?? null,
+    own?.isRepeat ?? false,
     version,
     presumesNoFanOuts && events.length > 0,
-    isRepeat,
     messages.map(({ id }) => id),
     messages.map(({ channelId }) => channelId),
     messages.map(({ authorId }) => authorId),

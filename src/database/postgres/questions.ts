@@ -1,6 +1,7 @@
 import type { Connection } from "../database.ts";
 import type { Connections } from "./connections.ts";
 import { Facts } from "./facts.ts";
+import { read } from "./retries.ts";
 import { nobodyAnswers, type PostgresStatements } from "./statements.ts";
 import type { VersionLook } from "./version-look.ts";
 
@@ -48,7 +49,7 @@ export class Questions {
       if (facts.needsTransaction) throw new Error("A question must not change anything.");
       if (facts.needsVersion) facts.version = await this.#look.look();
       const { missing } = facts;
-      if (missing) facts.learn(missing, await this.#connections.query(missing.query.sql, missing.parameters));
+      if (missing) facts.learn(missing, await read(this.#connections, missing.query.sql, missing.parameters));
     }
     throw new Error("A question comes to no end.");
   }

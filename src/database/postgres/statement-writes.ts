@@ -4,9 +4,10 @@ import type { CommitObserver, Transaction } from "../database.ts";
 import { appendQuery, parametersOf, takeNumbers } from "./append-rows.ts";
 import type { Connections } from "./connections.ts";
 import type { Session } from "./session.ts";
-import { causeOf, isOutcomeUnknown, isRepeatable } from "./errors.ts";
+import { causeOf } from "./errors.ts";
 import { changesLock, lockClass } from "./lock-keys.ts";
 import { Replay } from "./replay.ts";
+import { Retries } from "./retries.ts";
 import {
   type Answers,
   nobodyAnswers,
@@ -18,9 +19,6 @@ import type { Call, Outcome } from "./write-loop.ts";
 
 /** The maximum number of calls per commit: while their transaction runs, nobody else can commit. */
 const callsPerCommit = 64;
-
-/** How often a commit is begun again after its connection broke. */
-const attemptsMax = 3;
 
 /**
  * The changes that need statements. They run one after another, over all nodes, under a lock that also keeps away commits
@@ -36,6 +34,9 @@ export class StatementWrites {
   #isRunning = false;
   #whenDrained: Array<() => void> = [];
   #commits = 0;
+  /** By which the database knows the commits of this process; see `latest_commits`. */
+  readonly #session = crypto.randomUUID();
+  #number = 0;
 
   constructor(parts: StatementWritesParts) {
     this.#parts = parts;
@@ -80,47 +81,59 @@ export class StatementWrites {
     }
   }
 
-  async #untilDecided(calls: Call[]): Promise<{ outcomes: Outcome[]; commit: Commit }> {
-    for (let attempt = 1; ; attempt++) {
-      const transaction = new OpenTransaction();
+  async #untilDecided(calls: Call[]): Promise<Decided> {
+    this.#number++;
+    let decided: Decided | undefined;
+    const retries = new Retries();
+    while (true) {
       try {
-        return await this.#transaction(calls, transaction);
+        return await this.#transaction(calls, decided, (now) => (decided = now));
       } catch (error) {
-        if (!isOutcomeUnknown(error) && !isRepeatable(error)) throw error;
-        // The connection broke while the commit was on its way: only the database knows whether it arrived.
-        const { decided, xid } = transaction;
-        if (decided && xid !== undefined && (await this.#hasCommitted(xid))) return decided;
-        if (attempt === attemptsMax) throw error;
+        if (!retries.after(error)) throw error;
       }
     }
   }
 
-  async #transaction(calls: Call[], open: OpenTransaction): Promise<{ outcomes: Outcome[]; commit: Commit }> {
+  /**
+   * Runs the calls, tells `decide` what they came to and commits. `before` is what they came to in a transaction whose
+   * connection broke: if that has committed, nothing is left to do.
+   */
+  async #transaction(
+    calls: Call[],
+    before: Decided | undefined,
+    decide: (decided: Decided) => void,
+  ): Promise<Decided> {
     const session = await this.#parts.connections.session();
     let isOver = false;
     try {
-      const [, , first] = await Promise.all([
-        session.query(begin, []),
-        session.query(lock, [lockClass, changesLock]),
-        session.query(number, []),
+      // The lock also waits for the end of an earlier transaction of ours.
+      await Promise.all([session.query(begin, []), session.query(lock, [lockClass, changesLock])]);
+      const hasCommitted = before !== undefined && (await this.#hasCommitted(session));
+      const decided = hasCommitted ? before : await this.#runAll(calls, session);
+      decide(decided);
+      await Promise.all([
+        // Something has to be written, or this commit would not wait for a standby that has not got the other yet.
+        hasCommitted ? session.query(emit, []) : session.query(note, [this.#session, this.#number]),
+        session.query(commitStatement, []),
       ]);
-      open.xid = String(first.rows[0]?.[0]);
-      const commit = new Commit();
-      const outcomes: Outcome[] = [];
-      for (const call of calls) {
-        const run = new Run(this.#parts.statements, this.#tx);
-        const outcome = await this.#runAlone(call, run, session);
-        outcomes.push(outcome);
-        if (!("error" in outcome)) commit.include(run.commit);
-      }
-      open.decided = { outcomes, commit };
-      await session.query(commitStatement, []);
       isOver = true;
-      return open.decided;
+      return decided;
     } finally {
       if (!isOver) await session.query(rollback, []).catch(() => {});
       session.release();
     }
+  }
+
+  async #runAll(calls: Call[], session: Session): Promise<Decided> {
+    const commit = new Commit();
+    const outcomes: Outcome[] = [];
+    for (const call of calls) {
+      const run = new Run(this.#parts.statements, this.#tx);
+      const outcome = await this.#runAlone(call, run, session);
+      outcomes.push(outcome);
+      if (!("error" in outcome)) commit.include(run.commit);
+    }
+    return { outcomes, commit };
   }
 
   async #runAlone(call: Call, run: Run, session: Session): Promise<Outcome> {
@@ -152,13 +165,9 @@ export class StatementWrites {
     }
   }
 
-  async #hasCommitted(xid: string): Promise<boolean> {
-    while (true) {
-      const { rows } = await this.#parts.connections.query(statusOf, [xid]);
-      const [status] = rows[0] as [string | null];
-      if (status !== "in progress") return status === "committed";
-      await Bun.sleep(10);
-    }
+  async #hasCommitted(session: Session): Promise<boolean> {
+    const { rows } = await session.query(latest, [this.#session]);
+    return rows[0]?.[0] === this.#number;
   }
 
   #settle(outcomes: readonly Outcome[], commit: Commit): void {
@@ -187,13 +196,8 @@ export type StatementWritesParts = {
   explain: (error: unknown) => unknown;
 };
 
-/** What is known of a transaction when its connection breaks. */
-class OpenTransaction {
-  /** Its number, by which the database says what became of it. */
-  xid: string | undefined;
-  /** What it comes to if it has committed; undefined while it was not told to. */
-  decided: { outcomes: Outcome[]; commit: Commit } | undefined;
-}
+/** What the calls of a transaction have come to, if it commits. */
+type Decided = { outcomes: Outcome[]; commit: Commit };
 
 /** One call on its way through the runs of its change. */
 class Run implements Answers {
@@ -260,10 +264,12 @@ const newVersion = () => String(++versions);
 
 const begin = "BEGIN";
 const lock = "SELECT pg_advisory_xact_lock($1::integer, $2::integer)";
-const number = "SELECT pg_current_xact_id()::text";
 const savepoint = "SAVEPOINT call";
 const release = "RELEASE SAVEPOINT call";
 const rollbackToSavepoint = "ROLLBACK TO SAVEPOINT call";
 const commitStatement = "COMMIT";
 const rollback = "ROLLBACK";
-const statusOf = "SELECT pg_xact_status($1::text::xid8)";
+const latest = "SELECT number FROM latest_commits WHERE session = $1";
+const note =
+  "INSERT INTO latest_commits VALUES ($1, $2, now()) ON CONFLICT (session) DO UPDATE SET number = excluded.number, at = excluded.at";
+const emit = "SELECT pg_logical_emit_message(true, 'parley', '')";

@@ -1,4 +1,5 @@
 import type { Connections } from "./connections.ts";
+import { read } from "./retries.ts";
 
 const stampQuery = "SELECT stamp FROM workspace_stamp WHERE id = 1";
 
@@ -23,7 +24,7 @@ export class VersionLook {
   }
 
   async #ask(): Promise<string> {
-    const { rows } = await this.#connections.query(stampQuery, []);
+    const { rows } = await read(this.#connections, stampQuery);
     return String((rows[0] as [string] | undefined)?.[0]);
   }
 }
