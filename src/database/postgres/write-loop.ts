@@ -3,6 +3,7 @@ import { Commit } from "../commit.ts";
 import type { CommitObserver, Transaction } from "../database.ts";
 import type { AppendRows } from "./append-rows.ts";
 import { Facts } from "./facts.ts";
+import { read } from "./retries.ts";
 import { isThenable } from "./questions.ts";
 import type { Connections } from "./connections.ts";
 import { nobodyAnswers, type PostgresStatements } from "./statements.ts";
@@ -74,7 +75,7 @@ export class WriteLoop {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, callsPerCommit);
+      const batch = new Set(this.#waiting.splice(0, callsPerCommit));
       try {
         await this.#commitTogether(batch);
       } catch (error) {
@@ -90,16 +91,16 @@ export class WriteLoop {
     for (const resolve of this.#whenDrained.splice(0)) resolve();
   }
 
-  async #commitTogether(batch: Call[]): Promise<void> {
+  /** Makes the calls of the batch, except for those that it leaves to others and removes from it. */
+  async #commitTogether(batch: Set<Call>): Promise<void> {
     const startedAt = this.observer ? performance.now() : 0;
     this.#version ??= await this.#parts.look.look();
     let presumesNoFanOuts = true;
-    let calls: readonly Call[] = batch;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const commit = new Commit();
       commit.presumesNoFanOuts = presumesNoFanOuts;
-      const { outcomes, others } = await this.#runAll(calls, commit);
-      for (const call of others) this.#parts.leave(call);
+      const { outcomes, others } = await this.#runAll(batch, commit);
+      for (const call of others) this.#leave(call, batch);
       if (outcomes.length === 0) return;
       const said = await this.#write(commit);
       if (said === "written") {
@@ -108,16 +109,21 @@ export class WriteLoop {
         return;
       }
       if (said === "fan_outs") presumesNoFanOuts = false;
-      calls = outcomes.map(({ call }) => call);
     }
-    for (const call of calls) this.#parts.leave(call);
+    for (const call of batch) this.#leave(call, batch);
+  }
+
+  /** What becomes of the call is no longer for the batch to say. */
+  #leave(call: Call, batch: Set<Call>): void {
+    batch.delete(call);
+    this.#parts.leave(call);
   }
 
   /** Runs each call until nothing is missing. Returns `others`, which have to be made by statements. */
-  async #runAll(calls: readonly Call[], commit: Commit): Promise<{ outcomes: Outcome[]; others: Call[] }> {
+  async #runAll(calls: Iterable<Call>, commit: Commit): Promise<{ outcomes: Outcome[]; others: Call[] }> {
     const outcomes: Outcome[] = [];
     const others: Call[] = [];
-    let open = calls.map((call) => ({ call, facts: new Facts() }));
+    let open = Array.from(calls, (call) => ({ call, facts: new Facts() }));
     while (open.length > 0) {
       const interrupted: typeof open = [];
       for (const each of open) {
@@ -137,7 +143,7 @@ export class WriteLoop {
   async #load(facts: Facts): Promise<void> {
     const { missing } = facts;
     if (missing)
-      facts.learn(missing, await this.#parts.connections.query(missing.query.sql, missing.parameters));
+      facts.learn(missing, await read(this.#parts.connections, missing.query.sql, missing.parameters));
   }
 
   async #runOne(call: Call, facts: Facts, commit: Commit): Promise<{ value: unknown } | { error: unknown }> {
