@@ -11,9 +11,7 @@ import type { Readiness } from "../health/readiness.ts";
 export function healthRoutes(database: Database, readiness: Readiness) {
   return new Elysia()
     .get("/healthz", async ({ status }) => {
-      // Reads one row, so that data that cannot be read is an error.
-      await database.ask((db) => db.cacheVersion.now());
-      const reason = database.failure();
+      const reason = database.failure() ?? (await whyUnreadable(database));
       return reason === undefined ? { status: "ok" } : status(503, { status: "failing", reason });
     })
     .get("/livez", () => ({ status: "ok" }))
@@ -21,4 +19,17 @@ export function healthRoutes(database: Database, readiness: Readiness) {
       const report = await readiness.report();
       return report.status === "ok" ? report : status(503, report);
     });
+}
+
+/** Reads one row. Returns why it cannot be read. */
+async function whyUnreadable(database: Database): Promise<string | undefined> {
+  try {
+    await database.ask((db) => db.cacheVersion.now());
+    return undefined;
+  } catch (error) {
+    // What is known of a database that is away by then says since when.
+    const reason = database.failure();
+    if (reason === undefined) throw error;
+    return reason;
+  }
 }

@@ -124,6 +124,11 @@ export function causeOf(error: unknown): string | undefined {
   return meaningOf(error)?.cause;
 }
 
+/** Whether the database is away or takes no writes; not that one statement was too slow or waited for others. */
+export function isOutage(error: unknown): boolean {
+  return causeOf(error) !== undefined && !/^(55P03|40...|57014)$/.test(kindOf(error));
+}
+
 /** The DomainError, `unavailable`, `busy` or `unwritable`, for an error of the database; any other error unchanged. */
 export function explainDatabaseError(error: unknown): unknown {
   const meaning = meaningOf(error);

@@ -70,7 +70,9 @@ export async function openPostgres(
     if (subscriptionsWithWork.size > 0 || hasFanOuts)
       for (const listener of listeners) listener(subscriptionsWithWork, hasFanOuts);
   };
-  const outage = new Outage(() => writeLoop.write((tx) => void (tx.commit.hasChanged = true)));
+  // A commit without rows, which notes its number.
+  const commitNothing = appendRowsOver(connections);
+  const outage = new Outage(() => commitNothing(new Commit(), null));
   const explain = (error: unknown) => outage.explain(error);
 
   const stated = new PostgresStatements();

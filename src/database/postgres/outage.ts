@@ -1,6 +1,6 @@
 import { timestamp } from "../../timestamp.ts";
 import type { Trouble, TroubleListener } from "../disk-trouble.ts";
-import { causeOf, explainDatabaseError } from "./errors.ts";
+import { causeOf, explainDatabaseError, isOutage } from "./errors.ts";
 
 /** How often a database that is away is tried, in milliseconds. */
 const retryMs = 1_000;
@@ -10,6 +10,8 @@ export class Outage {
   readonly #probe: () => Promise<unknown>;
   readonly #listeners: TroubleListener[] = [];
   #trouble: Trouble | undefined;
+  #hasFailed = false;
+  #inFlight: Promise<unknown> | undefined;
   #timer: Timer | undefined;
   #isClosed = false;
 
@@ -28,14 +30,18 @@ export class Outage {
 
   /** Notes the error of a failed write, and returns the one for its caller. */
   explain(error: unknown): unknown {
-    const cause = causeOf(error);
-    if (cause !== undefined) this.#begin(cause, error);
+    if (isOutage(error)) this.#begin(error);
     return explainDatabaseError(error);
   }
 
-  /** Makes a tiny write that changes no data. */
+  /** Makes a tiny write that changes no data; one for all who ask meanwhile. */
   async probe(): Promise<void> {
-    await this.#probe();
+    this.#inFlight ??= this.#probe().finally(() => (this.#inFlight = undefined));
+    try {
+      await this.#inFlight;
+    } catch (error) {
+      throw this.explain(error);
+    }
   }
 
   close(): void {
@@ -43,24 +49,28 @@ export class Outage {
     clearTimeout(this.#timer);
   }
 
-  #begin(cause: string, error: unknown): void {
+  #begin(error: unknown): void {
     if (this.#isClosed) return;
+    this.#hasFailed = true;
     this.#timer ??= setTimeout(() => void this.#retry(), retryMs).unref();
     if (this.#trouble) return;
     const since = Date.now();
     this.#trouble = {
       kind: "writes",
-      reason: `${cause}: nothing can be written since ${timestamp(since)}.`,
+      reason: `${causeOf(error)}: nothing can be written since ${timestamp(since)}.`,
       since,
     };
     for (const { onTrouble } of this.#listeners) onTrouble(this.#trouble, error);
   }
 
+  // On a nearly full disk small writes succeed where larger ones fail, so the database counts as well again only if
+  // nothing has failed between two attempts.
   async #retry(): Promise<void> {
     this.#timer = undefined;
-    try {
-      await this.#probe();
-    } catch {
+    const hadFailed = this.#hasFailed;
+    this.#hasFailed = false;
+    await this.probe().catch(() => {});
+    if (hadFailed || this.#hasFailed) {
       if (!this.#isClosed) this.#timer ??= setTimeout(() => void this.#retry(), retryMs).unref();
       return;
     }
