@@ -23,6 +23,7 @@ export class TestServer implements AsyncDisposable {
   readonly #log: string[] = [];
   #child: ServeProcess | undefined;
   #url = "";
+  #isServing = false;
 
   constructor(
     dataDir: string,
@@ -45,6 +46,11 @@ export class TestServer implements AsyncDisposable {
     return this.#running().pid;
   }
 
+  /** Whether it has started and was not told to end since. */
+  get isServing(): boolean {
+    return this.#isServing;
+  }
+
   /** Starts it on its folder and returns when it has said where it listens. */
   async start(): Promise<void> {
     if (!existsSync(parley)) throw new Error(`There is no ${parley}: run "bun run build" first.`);
@@ -60,6 +66,7 @@ export class TestServer implements AsyncDisposable {
       throw new Error(`The server did not start. It said: ${[first, ...this.#log].join("\n")}`);
     }
     this.#url = said.url;
+    this.#isServing = true;
   }
 
   /** Stops it as an operator would, and returns its exit status. */
@@ -75,6 +82,7 @@ export class TestServer implements AsyncDisposable {
   /** Waits until it has ended by itself, and returns its exit status. */
   async ended(): Promise<number> {
     const status = await this.#running().exited;
+    this.#isServing = false;
     this.#child = undefined;
     return status;
   }
@@ -107,6 +115,7 @@ export class TestServer implements AsyncDisposable {
 
   async #end(signal: NodeJS.Signals): Promise<number> {
     const child = this.#running();
+    this.#isServing = false;
     child.kill(signal);
     const status = await child.exited;
     this.#child = undefined;

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "bun:test";
+import { startDatabaseStage } from "../crash/database-stage.ts";
+
+/** What ends the transaction of rows that are written together, and of a change that needs statements. */
+const flush = /\bappend_rows\(/;
+const commit = /^COMMIT/i;
+
+describe("a connection to PostgreSQL that is cut", () => {
+  test("while a message is committed leaves one message, whether it was before or after", async () => {
+    await using stage = await startDatabaseStage();
+    for (const fault of ["lost", "unanswered"] as const) {
+      const cut = stage.proxy.cutNext(flush, fault);
+      const body = `posted while its commit was ${fault}`;
+      const { status } = await stage.api.post(stage.messagesPath, { body });
+      await cut;
+      expect([fault, status]).toEqual([fault, 201]);
+      expect(await stage.column(`SELECT id FROM messages WHERE body = '${body}'`)).toHaveLength(1);
+    }
+    await stage.expectRecovered();
+  }, 60_000);
+
+  test("while a change is committed leaves one change, whether it was before or after", async () => {
+    await using stage = await startDatabaseStage();
+    const { json } = await stage.api.post<{ data: { id: string } }>(stage.messagesPath, { body: "first" });
+    for (const fault of ["lost", "unanswered"] as const) {
+      const cut = stage.proxy.cutNext(commit, fault);
+      const body = `changed while its commit was ${fault}`;
+      const { status } = await stage.api.patch(`${stage.messagesPath}/${json.data.id}`, { body });
+      await cut;
+      expect([fault, status]).toEqual([fault, 200]);
+      const events = `SELECT id FROM events WHERE type = 'message.updated' AND data LIKE '%${body}%'`;
+      expect(await stage.column(events)).toHaveLength(1);
+    }
+    await stage.expectRecovered();
+  }, 60_000);
+
+  test("again and again under load loses nothing, does nothing twice, and fails no delivery", async () => {
+    await using stage = await startDatabaseStage();
+    await stage.underLoad(async () => {
+      for (let round = 0; round < 12; round++) {
+        await stage.proxy.cutNext(flush, "unanswered");
+        await stage.proxy.cutNext(commit, "unanswered");
+        await stage.proxy.cutNext(flush, "lost");
+        await stage.proxy.cutNext(commit, "lost");
+        stage.proxy.cut();
+      }
+    });
+    await stage.expectRecovered();
+  }, 120_000);
+});
