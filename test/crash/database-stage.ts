@@ -3,7 +3,7 @@ import { webhookEvents } from "../../src/event-types.ts";
 import { type ApiClient, apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { DatabaseProxy } from "../support/database-proxy.ts";
-import { makeWorkspace, type Nodes, startNodes } from "../support/nodes.ts";
+import { makeWorkspace, type Nodes, startNodes } from "../support/proxied-nodes.ts";
 import { freshDatabase, type TestPostgres } from "../support/postgres.ts";
 import { WildReceiver } from "../support/receivers/wild-receiver.ts";
 import type { TestServer } from "../support/server.ts";

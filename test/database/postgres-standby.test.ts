@@ -8,7 +8,7 @@ import { Random } from "../crash/random.ts";
 import { subscribe } from "../crash/subscribed.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
-import { makeWorkspace, startNodes } from "../support/nodes.ts";
+import { makeWorkspace, startNodes } from "../support/proxied-nodes.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { WildReceiver } from "../support/receivers/wild-receiver.ts";
 
