@@ -1,4 +1,4 @@
-import type { Database as SqliteFile, Statement } from "bun:sqlite";
+import type { Database as SqliteFile, SQLQueryBindings } from "bun:sqlite";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { NewEvent, NewMessage, SettledJob, TokenUse } from "./appended.ts";
@@ -66,7 +66,8 @@ function messageWriter(file: SqliteFile): (rows: NewMessage[]) => void {
   const takePositions = file.prepare<{ last: number }, [number, string]>(
     "UPDATE channels SET last_position = last_position + ? WHERE id = ? RETURNING last_position AS last",
   );
-  const insert = inserter(file, messages);
+  // A row is written once, so it may be given its position where it is.
+  const insert = inserter(file, messages, (row: NewMessage) => row as typeof messages.$inferSelect);
   return (rows) => {
     const counts = new Map<string, number>();
     for (const { channelId } of rows) counts.set(channelId, (counts.get(channelId) ?? 0) + 1);
@@ -75,27 +76,24 @@ function messageWriter(file: SqliteFile): (rows: NewMessage[]) => void {
       const last = takePositions.get(count, channelId)?.last ?? 0;
       next.set(channelId, last - count + 1);
     }
-    insert(
-      rows.map((row) => {
-        const position = next.get(row.channelId) ?? 0;
-        next.set(row.channelId, position + 1);
-        return { ...row, position };
-      }),
-    );
+    for (const row of rows as Array<typeof messages.$inferSelect>) {
+      row.position = next.get(row.channelId) ?? 0;
+      next.set(row.channelId, row.position + 1);
+    }
+    insert(rows);
   };
 }
 
-function eventWriter(file: SqliteFile): (rows: NewEvent[], subscriptionsWithWork: Set<string>) => void {
-  const insertEvents = inserter(file, events);
-  const insertJobs = inserter(file, jobs);
+function eventWriter(file: SqliteFile): (added: NewEvent[], subscriptionsWithWork: Set<string>) => void {
+  const insertEvents = inserter(file, events, ({ row }: NewEvent) => row);
+  const insertJobs = inserter(file, jobs, (job: typeof jobs.$inferSelect) => job);
   return (added, subscriptionsWithWork) => {
-    const seqs = insertEvents(added.map(({ row }) => row));
+    let seq = insertEvents(added) - added.length;
     const queued: Array<typeof jobs.$inferSelect> = [];
-    for (const [index, event] of added.entries()) {
-      const eventSeq = seqs[index] ?? 0;
-      event.seq = eventSeq;
+    for (const event of added) {
+      event.seq = ++seq;
       for (const subscriptionId of event.subscriptionIds) {
-        queued.push({ subscriptionId, dueAt: event.row.createdAt, eventSeq, attempts: 0 });
+        queued.push({ subscriptionId, dueAt: event.row.createdAt, eventSeq: seq, attempts: 0 });
         subscriptionsWithWork.add(subscriptionId);
       }
     }
@@ -103,8 +101,8 @@ function eventWriter(file: SqliteFile): (rows: NewEvent[], subscriptionsWithWork
   };
 }
 
-function settledWriter(file: SqliteFile): (rows: SettledJob[]) => void {
-  const insert = inserter(file, attempts);
+function settledWriter(file: SqliteFile): (settled: SettledJob[]) => void {
+  const insert = inserter(file, attempts, ({ attempt }: SettledJob) => attempt);
   const deleteJob = file.prepare<unknown, [string, number, number]>(
     "DELETE FROM jobs WHERE subscription_id = ? AND due_at = ? AND event_seq = ?",
   );
@@ -112,13 +110,13 @@ function settledWriter(file: SqliteFile): (rows: SettledJob[]) => void {
     "UPDATE subscriptions SET consecutive_failures = 0, last_success_at = ? WHERE id = ?",
   );
   return (settled) => {
-    const seqs = insert(settled.map(({ attempt }) => attempt));
+    let seq = insert(settled) - settled.length;
     const successes = new Map<string, number>();
-    for (const [index, entry] of settled.entries()) {
-      const { subscriptionId, dueAt, eventSeq } = entry.job;
-      entry.seq = seqs[index] ?? 0;
+    for (const each of settled) {
+      const { subscriptionId, dueAt, eventSeq } = each.job;
+      each.seq = ++seq;
       deleteJob.run(subscriptionId, dueAt, eventSeq);
-      successes.set(subscriptionId, entry.attempt.createdAt);
+      successes.set(subscriptionId, each.attempt.createdAt);
     }
     for (const [subscriptionId, at] of successes) endStreak.run(at, subscriptionId);
   };
@@ -132,34 +130,43 @@ function tokenUseWriter(file: SqliteFile): (uses: TokenUse[]) => void {
   };
 }
 
-/** Rows of one statement: more gain nothing. */
-const rowsPerInsert = 8;
+/** How many rows one statement inserts, as long as there are as many left; more gain nothing. */
+const rowsPerInsert = [16, 4, 1];
 
-/** Returns a function that inserts rows and returns their rowids. */
-function inserter<Table extends SQLiteTable>(
+/**
+ * Returns a function that inserts a row for each item and returns the last rowid. The rowids of an autoincremented
+ * number follow one another.
+ */
+function inserter<Item, Table extends SQLiteTable>(
   file: SqliteFile,
   table: Table,
-): (rows: Array<InsertedRow<Table>>) => number[] {
+  rowOf: (item: Item) => InsertedRow<Table>,
+): (items: readonly Item[]) => number {
   const columns = insertedColumns(table);
   const keys = columns.map(({ key }) => key as keyof InsertedRow<Table>);
   const names = columns.map(({ name }) => name).join(", ");
   const row = `(${columns.map(() => "?").join(", ")})`;
-  const statementFor = (count: number): Statement =>
-    file.prepare(`INSERT INTO ${getTableName(table)} (${names}) VALUES ${Array(count).fill(row).join(", ")}`);
-  const one = statementFor(1);
-  const several = statementFor(rowsPerInsert);
-  return (rows) => {
-    const rowids: number[] = [];
-    for (let from = 0; from < rows.length;) {
-      const count = rows.length - from < rowsPerInsert ? 1 : rowsPerInsert;
-      const values: unknown[] = [];
-      for (const inserted of rows.slice(from, from + count))
-        for (const key of keys) values.push(inserted[key]);
-      const statement = count === 1 ? one : several;
-      const last = Number(statement.run(...(values as string[])).lastInsertRowid);
-      for (let before = count - 1; before >= 0; before--) rowids.push(last - before);
-      from += count;
+  const ways = rowsPerInsert.map((count) => ({
+    count,
+    statement: file.prepare<unknown, SQLQueryBindings>(
+      `INSERT INTO ${getTableName(table)} (${names}) VALUES ${Array(count).fill(row).join(", ")}`,
+    ),
+    // One list for all runs: making another one for each would cost a quarter of the statement.
+    values: Array<unknown>(count * columns.length).fill(null),
+  }));
+  return (items) => {
+    let next = 0;
+    let last: number | bigint = 0;
+    for (const { count, statement, values } of ways) {
+      for (; items.length - next >= count; next += count) {
+        let place = 0;
+        for (const item of items.slice(next, next + count)) {
+          const inserted = rowOf(item);
+          for (const key of keys) values[place++] = inserted[key];
+        }
+        last = statement.run(values as unknown as SQLQueryBindings).lastInsertRowid;
+      }
     }
-    return rowids;
+    return Number(last);
   };
 }

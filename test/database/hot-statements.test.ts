@@ -53,10 +53,7 @@ test("posts and successes run no statement of their own, but share those at the 
   expect(written).toEqual([
     "UPDATE channels",
     "INSERT INTO messages",
-    "INSERT INTO messages",
     "INSERT INTO events",
-    "INSERT INTO events",
-    "INSERT INTO jobs",
     "INSERT INTO jobs",
     "INSERT INTO attempts",
     "DELETE FROM jobs",
