@@ -132,7 +132,7 @@ export function trusting({ authority }: Receiver): Record<string, string> {
   return authority === undefined ? {} : { NODE_EXTRA_CA_CERTS: authority };
 }
 
-async function acceptedBy({ firstLine, authority }: Receiver): Promise<number> {
+export async function acceptedBy({ firstLine, authority }: Receiver): Promise<number> {
   const answer = await fetch(firstLine, authority === undefined ? {} : { tls: { ca: Bun.file(authority) } });
   return (await answer.json()) as number;
 }

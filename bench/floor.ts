@@ -3,7 +3,7 @@ import type { Figures } from "./benchmark.ts";
 import { type Child, outputOf, startChild } from "./child.ts";
 import { figuresOf } from "./spans.ts";
 
-type Floor = "constant" | "insert" | "page" | "pinned-post";
+type Floor = "constant" | "insert" | "page" | "pinned-post" | "transaction";
 
 /** Starts one of the servers in `floors/`; its first line is its address. */
 export async function startFloor(name: Exclude<Floor, "pinned-post">, ...args: string[]): Promise<Child> {
