@@ -19,6 +19,10 @@ export class Facts implements Answers {
   /** Whether the last run needed the version. */
   needsVersion = false;
 
+  constructor(version?: string) {
+    this.version = version;
+  }
+
   /** Whether the last run ended before the function did. */
   get isInterrupted(): boolean {
     return this.needsTransaction || this.needsVersion || this.missing !== undefined;

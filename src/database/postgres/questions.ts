@@ -37,19 +37,25 @@ export class Questions {
     });
   }
 
-  /** See `Database.ask`. */
+  /**
+   * See `Database.ask`. The question runs at once, on what is remembered of the version that was seen last, while that is
+   * looked up; if it has changed, the question begins anew.
+   */
   async ask<T>(question: (db: Connection) => T | Promise<T>): Promise<T> {
-    const facts = new Facts();
+    const look = this.#look.look();
+    // Whoever awaits it first hears of its failure.
+    look.catch(() => {});
+    let facts = new Facts(this.#look.latest);
     for (let runs = 0; runs < runsMax; runs++) {
       const result = await this.#run(question, facts);
-      if (!facts.isInterrupted) {
-        if ("error" in result) throw result.error;
-        return result.value;
-      }
       if (facts.needsTransaction) throw new Error("A question must not change anything.");
-      if (facts.needsVersion) facts.version = await this.#look.look();
       const { missing } = facts;
       if (missing) facts.learn(missing, await read(this.#connections, missing.query.sql, missing.parameters));
+      if (facts.isInterrupted && !facts.needsVersion) continue;
+      const version = await look;
+      if (version !== facts.version) facts = new Facts(version);
+      else if ("error" in result) throw result.error;
+      else return result.value;
     }
     throw new Error("A question comes to no end.");
   }

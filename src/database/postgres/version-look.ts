@@ -10,6 +10,8 @@ const stampQuery = "SELECT stamp FROM workspace_stamp WHERE id = 1";
 export class VersionLook {
   readonly #connections: Connections;
   #ofThisTurn: Promise<string> | undefined;
+  /** The version that was seen last, by a look or a commit. */
+  latest: string | undefined;
 
   constructor(connections: Connections) {
     this.#connections = connections;
@@ -25,6 +27,7 @@ export class VersionLook {
 
   async #ask(): Promise<string> {
     const { rows } = await read(this.#connections, stampQuery);
-    return String((rows[0] as [string] | undefined)?.[0]);
+    this.latest = String((rows[0] as [string] | undefined)?.[0]);
+    return this.latest;
   }
 }

@@ -177,6 +177,7 @@ export class WriteLoop {
     }
     const { said, version } = await this.#parts.appendRows(commit, this.#version ?? null);
     this.#version = version;
+    this.#parts.look.latest = version;
     return said;
   }
 
