@@ -1,7 +1,7 @@
 import type { Connection } from "../database.ts";
 import type { Connections } from "./connections.ts";
 import { Facts } from "./facts.ts";
-import { read } from "./retries.ts";
+import { SharedReads } from "./shared-reads.ts";
 import { nobodyAnswers, type PostgresStatements } from "./statements.ts";
 import type { VersionLook } from "./version-look.ts";
 
@@ -13,7 +13,7 @@ const runsMax = 10_000;
  * runs again.
  */
 export class Questions {
-  readonly #connections: Connections;
+  readonly #reads: SharedReads;
   readonly #look: VersionLook;
   readonly #connection: Connection;
   readonly #statements: PostgresStatements;
@@ -28,7 +28,7 @@ export class Questions {
     statements: PostgresStatements,
     connect: (version: () => string) => Connection,
   ) {
-    this.#connections = connections;
+    this.#reads = new SharedReads(connections);
     this.#look = look;
     this.#statements = statements;
     this.#connection = connect(() => {
@@ -50,7 +50,7 @@ export class Questions {
       const result = await this.#run(question, facts);
       if (facts.needsTransaction) throw new Error("A question must not change anything.");
       const { missing } = facts;
-      if (missing) facts.learn(missing, await read(this.#connections, missing.query.sql, missing.parameters));
+      if (missing) facts.learn(missing, await this.#reads.query(missing.query.sql, missing.parameters));
       if (facts.isInterrupted && !facts.needsVersion) continue;
       const version = await look;
       if (version !== facts.version) facts = new Facts(version);
