@@ -20,12 +20,12 @@ export function addStatus(program: Command, invocation: Invocation): void {
   }).option("--watch", "keep showing it, with posts and deliveries a second, until q or Ctrl-C");
   invocation.workspaceAction(command, async (database, { watch }: { watch?: true }) => {
     if (watch) return await watchStatus(database, invocation);
-    const status = await gatherStatus(database, invocation.dataDir);
+    const status = await gatherStatus(database, invocation.place);
     invocation.output.details(status, statusLines(status), statusAdvice(status));
   });
 }
 
-async function watchStatus(database: Database, { dataDir, output }: Invocation): Promise<void> {
+async function watchStatus(database: Database, { place, output }: Invocation): Promise<void> {
   const { stdin: input, stdout } = process;
   if (output.isJson || !input.isTTY || !stdout.isTTY) {
     throw new DomainError(
@@ -39,7 +39,7 @@ async function watchStatus(database: Database, { dataDir, output }: Invocation):
     async () => {
       rates.sample(await database.ask(selectTotals));
       const lines = [
-        ...statusLines(await gatherStatus(database, dataDir)),
+        ...statusLines(await gatherStatus(database, place)),
         ["posts", rateText(rates.posts)],
         ["deliveries", rateText(rates.attempts)],
       ] as const;

@@ -1,4 +1,6 @@
 import type { Backlog, TroubledSubscription, WorkspaceStatus } from "../../src/status/status.ts";
+import type { NodeStatus } from "../../src/status/nodes.ts";
+import type { Standby } from "../../src/database/postgres/server-state.ts";
 import { sparkline } from "./sparkline.ts";
 import { byteSize, counted, timeSpan } from "./quantity.ts";
 import { relativeTime } from "./relative-time.ts";
@@ -14,9 +16,10 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
   return [
     ["version", status.version],
     ["data folder", status.data_dir],
-    ...serverLines(status),
-    ["size", `${byteSize(size.database_bytes)}, write-ahead log ${byteSize(size.log_bytes)}`],
-    ["backup", backupText(status.backup)],
+    ...(status.nodes ? nodeLines(status.nodes, status.version) : serverLines(status)),
+    ...(status.postgres ? postgresLines(status.postgres) : []),
+    ["size", sizeText(size)],
+    ["backup", status.postgres ? "by PostgreSQL's own means: parley backup" : backupText(status.backup)],
     ["disk", `${byteSize(size.free_bytes)} free`],
     ...holdLines(status),
     ["queue", queueText(status)],
@@ -34,11 +37,11 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
 }
 
 /** The next useful command; undefined when all is well. */
-export function statusAdvice({ server, hold, subscriptions }: WorkspaceStatus): string | undefined {
+export function statusAdvice({ server, nodes, hold, subscriptions }: WorkspaceStatus): string | undefined {
   const [failing] = subscriptions.failing;
   const [disabled] = subscriptions.disabled;
   if (hold) return "parley deliveries held";
-  if (!server.running) return "parley serve";
+  if (nodes ? nodes.length === 0 : !server.running) return "parley serve";
   if (failing) return "parley deliveries list --failed";
   return disabled && `parley webhooks enable ${disabled.id}`;
 }
@@ -60,6 +63,52 @@ function serverLines({ server, version: own }: WorkspaceStatus): Array<readonly 
     ["server", `running at ${url}`],
     ["", `started ${relativeTime(started_at)}, process ${pid}${otherVersion}`],
   ];
+}
+
+/** A node that was not heard from for longer than this may hang, in milliseconds; it says so every two seconds. */
+const quietMs = 10_000;
+
+function nodeLines(nodes: readonly NodeStatus[], own: string): Array<readonly [string, string]> {
+  if (nodes.length === 0) return [["nodes", "none runs"]];
+  return nodes.map((node, index) => {
+    const { host, url, pid, version, started_at, delivers, subscriptions, silent_ms } = node;
+    const parts = [
+      `${host}, process ${pid}: ${url}, started ${relativeTime(started_at)}`,
+      delivers ? `delivers to ${counted(subscriptions, "subscription")}` : "delivers nothing",
+      ...(version === own ? [] : [`parley ${version}`]),
+      ...(silent_ms > quietMs ? [`silent for ${timeSpan(silent_ms)}`] : []),
+    ];
+    return [index === 0 ? "nodes" : "", parts.join(", ")] as const;
+  });
+}
+
+function postgresLines({
+  database,
+  version,
+  role,
+  connections,
+  standbys,
+  behind_ms,
+}: NonNullable<WorkspaceStatus["postgres"]>): Array<readonly [string, string]> {
+  const behind = behind_ms === null ? "" : `, ${timeSpan(behind_ms)} behind its primary`;
+  const texts = standbys.map(standbyText);
+  return [
+    ["database", `PostgreSQL ${version} at ${database}, a ${role}${behind}`],
+    ["connections", `${connections.used} of ${connections.max}`],
+    ...(role === "primary" && texts.length === 0 ? [["standbys", "none"] as const] : []),
+    ...texts.map((text, index) => [index === 0 ? "standbys" : "", text] as const),
+  ];
+}
+
+function standbyText({ name, state, sync_state, lag_bytes, lag_ms }: Standby): string {
+  if (state === null) return "one, of which this login may see nothing: GRANT pg_monitor TO it";
+  const lag = lag_bytes === null ? "" : `, ${byteSize(lag_bytes)} behind`;
+  const time = lag_ms ? ` (${timeSpan(lag_ms)})` : "";
+  return `${name}: ${state}, ${sync_state}${lag}${time}`;
+}
+
+function sizeText({ database_bytes, log_bytes }: WorkspaceStatus["size"]): string {
+  return byteSize(database_bytes) + (log_bytes === null ? "" : `, write-ahead log ${byteSize(log_bytes)}`);
 }
 
 function holdLines({ hold }: WorkspaceStatus): Array<readonly [string, string]> {

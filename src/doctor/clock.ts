@@ -1,4 +1,4 @@
-import type { Connection } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { selectNewestAttemptTime } from "../deliveries/attempt-store.ts";
 import { selectNewestEventTime } from "../outbox/event-store.ts";
 import { timestamp } from "../timestamp.ts";
@@ -12,8 +12,8 @@ const stepMs = 60_000;
 
 const remedy = "Set the clock, and keep it right with a time service such as systemd-timesyncd or chrony.";
 
-/** Checks that the clock is plausible, and not behind what was recorded already. `db` is undefined without data. */
-export function checkClock(db: Connection | undefined, now = Date.now()): Finding[] {
+/** Checks that the clock is plausible, and not behind what was recorded already. `ask` is undefined without data. */
+export async function checkClock(ask: Database["ask"] | undefined, now = Date.now()): Promise<Finding[]> {
   const check = "clock";
   const year = new Date(now).getUTCFullYear();
   if (year < firstYear || year > lastYear) {
@@ -21,7 +21,9 @@ export function checkClock(db: Connection | undefined, now = Date.now()): Findin
       failed(check, `It is set to the year ${year}: signatures are refused as too old or too new.`, remedy),
     ];
   }
-  const newest = db ? Math.max(selectNewestEventTime(db), selectNewestAttemptTime(db)) : 0;
+  const newest = ask
+    ? await ask((db) => Math.max(selectNewestEventTime(db), selectNewestAttemptTime(db)))
+    : 0;
   if (newest > now + stepMs) {
     return [
       warning(

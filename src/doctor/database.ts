@@ -16,6 +16,9 @@ const largeLogBytes = 64_000_000;
 const backup =
   "Stop the server and restore a backup: parley restore FILE. The .recover command of sqlite3 saves what is still readable.";
 
+/** The names of this binary's migrations. */
+const known = migrations.map(({ name }) => name);
+
 /** The open database, or the finding that says why it cannot be opened. */
 export type Opened = Look | (Disposable & { finding: Finding });
 
@@ -65,8 +68,14 @@ export function checkSqlite(file: SqliteFile): Finding[] {
 
 /** Compares the migrations of the database with those of this binary, and applies none. */
 export function checkMigrations(file: SqliteFile): Finding[] {
+  return judgeMigrations(appliedIn(file), known);
+}
+
+/** Judges the names of the migrations that were applied by those that this binary knows. */
+export function judgeMigrations(applied: readonly string[], ours: readonly string[]): Finding[] {
   const check = "migrations";
-  const { pending, unknown } = migrationsOf(file);
+  const unknown = applied.filter((name) => !ours.includes(name));
+  const pending = ours.filter((name) => !applied.includes(name));
   if (unknown.length > 0) {
     return [
       failed(
@@ -131,8 +140,7 @@ function integrityOf(file: SqliteFile, isFull: boolean): Finding[] {
     }
     return [ok(check, "every page, index and reference is sound")];
   }
-  const { pending, unknown } = migrationsOf(file);
-  if (pending.length + unknown.length > 0) {
+  if (appliedIn(file).toSorted().join() !== known.toSorted().join()) {
     return [skipped(check, "the tables are of another version; parley doctor --full reads everything")];
   }
   const damage = findDamage(file);
@@ -155,14 +163,9 @@ export function checkLogSize({ dataDir }: Patient): Finding[] {
   ];
 }
 
-function migrationsOf(file: SqliteFile): { pending: string[]; unknown: string[] } {
-  const applied = file
+function appliedIn(file: SqliteFile): string[] {
+  return file
     .query<{ name: string }, []>("SELECT name FROM migrations ORDER BY name")
     .all()
     .map(({ name }) => name);
-  const known = migrations.map(({ name }) => name);
-  return {
-    pending: known.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !known.includes(name)),
-  };
 }

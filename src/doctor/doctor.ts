@@ -1,15 +1,30 @@
 import { existsSync } from "node:fs";
-import { type Config, type Environment, readConfig } from "../config.ts";
+import { type Config, type Environment, readConfig, readSetting } from "../config.ts";
 import { DomainError } from "../errors.ts";
-import type { Connection } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import { openConnections } from "../database/postgres/connections.ts";
+import { openPostgres } from "../database/postgres/open.ts";
+import { type ServerState, serverState } from "../database/postgres/server-state.ts";
 import { findServer } from "../database/server-note.ts";
+import { parseDatabaseUrl } from "../input/database-url.ts";
+import { selectNodes } from "../nodes/store.ts";
 import { explainDataError } from "../system/data-errors.ts";
 import { checkClock } from "./clock.ts";
 import { checkIntegrity, checkLogSize, checkMigrations, checkSqlite, openForChecks } from "./database.ts";
 import { checkFileSystem, checkFlush, checkSpace } from "./disk.ts";
-import { type Finding, failed, type Patient, reasonOf } from "./finding.ts";
+import { type Finding, failed, type Patient, reasonOf, skipped } from "./finding.ts";
 import { checkFolder, checkPermissions } from "./folder.ts";
 import { checkBaseUrl, checkNames, checkPort } from "./network.ts";
+import {
+  checkAnswer,
+  checkDurability,
+  checkPostgresMigrations,
+  checkRole,
+  checkStandbys,
+  checkTls,
+  judgeConnections,
+  judgeNodes,
+} from "./postgres.ts";
 import { checkKey } from "./secrets.ts";
 import { checkSettings } from "./settings.ts";
 
@@ -24,7 +39,7 @@ export async function examine(
 ): Promise<Finding[]> {
   const patient: Patient = { dataDir, environment, config: configOf(dataDir, environment) };
   const findings: Finding[] = [];
-  const check = async (name: string, find: () => Finding[] | Promise<Finding[]>) => {
+  const check: Check = async (name, find) => {
     onCheck(name);
     try {
       const found = await find();
@@ -37,34 +52,108 @@ export async function examine(
   };
 
   await check("settings", () => checkSettings(patient));
-  const isUsable = !(await check("data folder", () => checkFolder(patient))).includes("failed");
+  const databaseUrl = databaseUrlOf(patient);
+  const [folder] = await check("data folder", () => checkFolder(patient, databaseUrl === ""));
   const server = serverOf(dataDir);
-  if (isUsable) {
+  if (folder !== "failed") {
     await check("permissions", () => checkPermissions(patient));
-    await check("file system", () => checkFileSystem(patient));
-    await check("flush", () => checkFlush(patient));
+    // On PostgreSQL the folder has only the key, and small files that may be lost.
+    if (databaseUrl === "") {
+      await check("file system", () => checkFileSystem(patient));
+      await check("flush", () => checkFlush(patient));
+    }
     await check("disk space", () => checkSpace(patient));
   }
   // Everything else about a folder that is not there would say the same.
-  if (!existsSync(dataDir)) return findings;
-  using opened = openForChecks(patient);
-  let readable: Connection | undefined;
-  if ("finding" in opened) findings.push(opened.finding);
-  else {
-    const { connection, file } = opened;
-    await check("SQLite", () => checkSqlite(file));
-    const [migrated] = await check("migrations", () => checkMigrations(file));
-    const [integrity] = await check("integrity", () => checkIntegrity(patient, opened, isFull));
-    await check("write-ahead log", () => checkLogSize(patient));
-    // Queries for the tables of this version fail on others, and on damaged ones.
-    if (migrated === "ok" && integrity === "ok" && !opened.isOutdated()) readable = connection;
+  if (!existsSync(dataDir) && databaseUrl === "") return findings;
+  await using opened = new AsyncDisposableStack();
+  let ask: Database["ask"] | undefined;
+  if (databaseUrl === "") ask = await examineFile(patient, { check, findings, isFull, opened });
+  else if (databaseUrl !== undefined) {
+    // A connection that is lost in between fails a check, too.
+    await check("database", async () => {
+      ask = await examinePostgres(databaseUrl, { check, isFull, opened });
+      return [];
+    });
   }
-  await check("key", () => checkKey(patient, readable));
-  await check("clock", () => checkClock(readable));
+  await check("key", () => checkKey(patient, ask));
+  await check("clock", () => checkClock(ask));
   await check("server", () => checkPort(patient, server));
   await check("base URL", () => checkBaseUrl(patient, server.isRunning));
-  await check("DNS", () => checkNames(patient, readable));
+  await check("DNS", () => checkNames(patient, ask));
   return findings;
+}
+
+type Check = (name: string, find: () => Finding[] | Promise<Finding[]>) => Promise<Array<Finding["state"]>>;
+
+/** Checks the database in the data folder. Returns what reads it, if queries for the tables of this version work. */
+async function examineFile(
+  patient: Patient,
+  {
+    check,
+    findings,
+    isFull,
+    opened,
+  }: { check: Check; findings: Finding[]; isFull: boolean; opened: AsyncDisposableStack },
+): Promise<Database["ask"] | undefined> {
+  const look = opened.use(openForChecks(patient));
+  if ("finding" in look) {
+    findings.push(look.finding);
+    return undefined;
+  }
+  const { connection, file } = look;
+  await check("SQLite", () => checkSqlite(file));
+  const [migrated] = await check("migrations", () => checkMigrations(file));
+  const [integrity] = await check("integrity", () => checkIntegrity(patient, look, isFull));
+  await check("write-ahead log", () => checkLogSize(patient));
+  // Such queries fail on other tables, and on damaged ones.
+  if (migrated !== "ok" || integrity !== "ok" || look.isOutdated()) return undefined;
+  return (question) => question(connection);
+}
+
+/** Checks the database of the URL. Returns as `examineFile` does. */
+async function examinePostgres(
+  databaseUrl: string,
+  { check, isFull, opened }: { check: Check; isFull: boolean; opened: AsyncDisposableStack },
+): Promise<Database["ask"] | undefined> {
+  const url = parseDatabaseUrl(databaseUrl);
+  // The settings say so already.
+  if ("problem" in url) return undefined;
+  await check("TLS", () => checkTls(url));
+  const connections = openConnections(databaseUrl, { max: 2 });
+  opened.defer(() => connections.close());
+  if ((await check("database", () => checkAnswer(connections, url))).includes("failed")) return undefined;
+  const [migrated] = await check("migrations", () => checkPostgresMigrations(connections));
+  let state: ServerState | undefined;
+  await check("PostgreSQL", async () => {
+    state = await serverState(connections);
+    return await checkRole(connections, state);
+  });
+  if (!state) return undefined;
+  const { standbys } = state;
+  await check("durability", () => checkDurability(connections));
+  await check("standbys", () => checkStandbys(connections, standbys));
+  if (isFull) await check("integrity", () => [skipped("integrity", amcheck)]);
+  if (migrated !== "ok") return undefined;
+  const nodes = await selectNodes(connections);
+  await check("nodes", () => judgeNodes(nodes));
+  const used = state.connections;
+  await check("connections", () => judgeConnections(used, nodes.length));
+  const database = await openPostgres(databaseUrl, { mayBeNew: false });
+  opened.defer(() => database.close());
+  return (question) => database.ask(question);
+}
+
+const amcheck = "PostgreSQL checks its files itself: pg_amcheck reads everything";
+
+/** The URL of the PostgreSQL, empty where the data is in the folder; undefined for one that cannot be read. */
+function databaseUrlOf({ dataDir, environment, config }: Patient): string | undefined {
+  try {
+    return (config ?? readSetting("databaseUrl", dataDir, environment)).databaseUrl;
+  } catch (error) {
+    if (error instanceof DomainError) return undefined;
+    throw error;
+  }
 }
 
 function configOf(dataDir: string, environment: Environment): Config | undefined {

@@ -9,8 +9,8 @@ import { type Finding, failed, ok, type Patient, reasonOf, warning } from "./fin
 /** The files that every process must be able to write. */
 const written = ["parley.db", "parley.db-wal", "parley.db-shm", "server.lock", "queue.signal"];
 
-/** Checks that this login can use the data folder and its files. */
-export function checkFolder({ dataDir }: Patient): Finding[] {
+/** Checks that this login can use the data folder and its files. Without the database it has the key. */
+export function checkFolder({ dataDir }: Patient, hasDatabase: boolean): Finding[] {
   const check = "data folder";
   const folder = statSync(dataDir, { throwIfNoEntry: false });
   if (!folder) {
@@ -18,7 +18,9 @@ export function checkFolder({ dataDir }: Patient): Finding[] {
       failed(
         check,
         `There is no ${dataDir}.`,
-        "Create a workspace with parley init --team NAME --owner NAME, or name the right folder with --data-dir DIR.",
+        hasDatabase
+          ? "Create a workspace with parley init --team NAME --owner NAME, or name the right folder with --data-dir DIR."
+          : "Make it, and copy secret.key there from the data folder of another server of this workspace.",
       ),
     ];
   }

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import type { Connection } from "../database/database.ts";
+import type { Connection, Database } from "../database/database.ts";
 import { hostNameOf } from "../outbound/address-guard.ts";
 import { Resolver } from "../outbound/resolver.ts";
 import type { ServerNote } from "../database/server-note.ts";
@@ -100,20 +100,14 @@ export async function checkBaseUrl({ config }: Patient, isRunning: boolean): Pro
 }
 
 /** Looks up the name of the public address and those of some receivers, as deliveries do. */
-export async function checkNames({ config }: Patient, db: Connection | undefined): Promise<Finding[]> {
+export async function checkNames(
+  { config }: Patient,
+  askDatabase: Database["ask"] | undefined,
+): Promise<Finding[]> {
   const check = "DNS";
-  const names = new Set<string>();
-  const add = (url: string) => {
-    const name = URL.canParse(url) ? hostNameOf(new URL(url)) : undefined;
-    if (name !== undefined) names.add(name);
-  };
-  if (config?.baseUrl) add(config.baseUrl);
-  for (const team of db ? await listTeams(db) : []) {
-    if (!db) break;
-    for (const { url, status } of await listAllSubscriptions(db, team.id)) {
-      if (status === "active" && names.size < namesMax) add(url);
-    }
-  }
+  const own = config?.baseUrl ? hostOf(config.baseUrl) : undefined;
+  const receivers = askDatabase ? await askDatabase(receiverNames) : [];
+  const names = new Set([...(own === undefined ? [] : [own]), ...receivers].slice(0, namesMax + 1));
   if (names.size === 0) return [skipped(check, "no address has a name that could be looked up")];
   const resolver = new Resolver();
   const looked = await Promise.all(
@@ -130,6 +124,23 @@ export async function checkNames({ config }: Patient, db: Connection | undefined
         : "Look at those names; the name server answers for others.",
     ),
   ];
+}
+
+/** The host names of active receivers, at most `namesMax`. */
+async function receiverNames(db: Connection): Promise<string[]> {
+  const names = new Set<string>();
+  for (const team of await listTeams(db)) {
+    for (const { url, status } of await listAllSubscriptions(db, team.id)) {
+      const name = status === "active" && names.size < namesMax ? hostOf(url) : undefined;
+      if (name !== undefined) names.add(name);
+    }
+  }
+  return [...names];
+}
+
+/** The name of the URL's host; undefined for an IP address. */
+function hostOf(url: string): string | undefined {
+  return URL.canParse(url) ? hostNameOf(new URL(url)) : undefined;
 }
 
 type Answer = { status: number; body: string; isParley: boolean } | { error: string; cause: unknown };

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from "node:fs";
-import type { Connection } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { findKey, keyFile } from "../secrets/key-file.ts";
 import { Vault } from "../secrets/vault.ts";
 import { explainDataError } from "../system/data-errors.ts";
@@ -7,7 +7,10 @@ import { findUnreadableSecrets } from "../unreadable-secrets.ts";
 import { type Finding, failed, ok, type Patient, reasonOf, skipped } from "./finding.ts";
 
 /** Checks that the key is there and opens every signing secret. */
-export async function checkKey({ dataDir, config }: Patient, db: Connection | undefined): Promise<Finding[]> {
+export async function checkKey(
+  { dataDir, config }: Patient,
+  ask: Database["ask"] | undefined,
+): Promise<Finding[]> {
   const check = "key";
   if (!config) return [skipped(check, "the settings have to be valid first")];
   const where = config.secretKey === "" ? keyFile(dataDir) : "PARLEY_SECRET_KEY";
@@ -28,8 +31,8 @@ export async function checkKey({ dataDir, config }: Patient, db: Connection | un
   } catch (error) {
     return [failed(check, reasonOf(explainDataError(error, dataDir)))];
   }
-  if (!db) return [ok(check, `${where} can be read`)];
-  const unreadable = await findUnreadableSecrets(db, vault);
+  if (!ask) return [ok(check, `${where} can be read`)];
+  const unreadable = await ask((db) => findUnreadableSecrets(db, vault));
   if (!unreadable) return [ok(check, `${where} opens every signing secret`)];
   const { subscriptions, incoming_webhooks, reason } = unreadable;
   return [

@@ -2,17 +2,22 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type BackupState, lastBackup } from "../backup/schedule.ts";
 import type { Connection, Database } from "../database/database.ts";
+import { connectionsOf } from "../database/postgres/open.ts";
+import { type ServerState, serverState } from "../database/postgres/server-state.ts";
 import { type Hold, holdOf } from "../deliveries/hold.ts";
 import { selectEventTime } from "../outbox/event-store.ts";
 import { beforeFanOuts, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import { selectFirstWaiting, selectNextJobs } from "../outbox/job-store.ts";
 import { findServer, type ServerNote } from "../database/server-note.ts";
+import { parseDatabaseUrl, shownDatabase } from "../input/database-url.ts";
 import type { ListedSubscription } from "../subscriptions/schemas.ts";
 import { listAllSubscriptions } from "../subscriptions/subscriptions.ts";
 import { freeBytes } from "../system/disk-space.ts";
 import { listTeams } from "../teams/teams.ts";
 import { timestamp } from "../timestamp.ts";
 import { version } from "../version.ts";
+import type { Place } from "../workspace.ts";
+import { type NodeStatus, nodesOf } from "./nodes.ts";
 
 /**
  * Counting stops here, so that the status of a million waiting jobs costs as much as that of ten thousand: 1 ms. There
@@ -38,9 +43,15 @@ export type TroubledSubscription = Pick<
 export type WorkspaceStatus = {
   version: string;
   data_dir: string;
+  /** The PostgreSQL that has the data; null where that is in the data folder. */
+  postgres: ({ database: string } & ServerState) | null;
+  /** The servers that share the PostgreSQL; null where one has the data folder alone. */
+  nodes: NodeStatus[] | null;
+  /** The server of the data folder. */
   server: { running: boolean } & { [Key in keyof ServerNote]: ServerNote[Key] | null };
   backup: BackupState;
-  size: { database_bytes: number; log_bytes: number; free_bytes: number };
+  /** `log_bytes` is null on PostgreSQL; the free bytes are those of the data folder's disk. */
+  size: { database_bytes: number; log_bytes: number | null; free_bytes: number };
   teams: number;
   /** Why nothing is delivered; null when deliveries are not held. */
   hold: Hold | null;
@@ -63,13 +74,29 @@ export type WorkspaceStatus = {
 };
 
 /**
- * Gathers the state of the workspace in `dataDir`. The cost depends on the number of subscriptions, and neither on the
- * number of messages nor on that of jobs.
+ * Gathers the state of the workspace. The cost depends on the number of subscriptions, and neither on the number of
+ * messages nor on that of jobs.
  */
-export async function gatherStatus(database: Database, dataDir: string): Promise<WorkspaceStatus> {
-  const { backup, ...found } = await database.ask(stateOf);
-  const server = serverOf(dataDir);
-  return { version, data_dir: dataDir, server, backup, size: sizeOf(dataDir), ...found };
+export async function gatherStatus(database: Database, place: Place): Promise<WorkspaceStatus> {
+  const { dataDir, databaseUrl } = place;
+  const { activeIds, ...found } = await database.ask(stateOf);
+  const connections = connectionsOf(database);
+  const server = connections && (await serverState(connections));
+  const files = sizeOf(dataDir);
+  return {
+    version,
+    data_dir: dataDir,
+    postgres: server ? { database: shownUrl(databaseUrl), ...server } : null,
+    nodes: connections ? await nodesOf(connections, activeIds) : null,
+    server: serverOf(dataDir),
+    size: server ? { ...files, database_bytes: server.bytes, log_bytes: null } : files,
+    ...found,
+  };
+}
+
+function shownUrl(databaseUrl: string): string {
+  const parsed = parseDatabaseUrl(databaseUrl);
+  return "problem" in parsed ? "" : shownDatabase(parsed);
 }
 
 /** What the database knows of it. */
@@ -83,6 +110,7 @@ async function stateOf(db: Connection) {
   const active = subscriptions.filter(({ status }) => status === "active");
   const disabled = subscriptions.filter(({ status }) => status === "disabled");
   return {
+    activeIds: active.map(({ id }) => id),
     backup: lastBackup(db),
     teams: teams.length,
     hold: holdOf(db) ?? null,

@@ -9,6 +9,7 @@ import { disableSubscription } from "../../src/subscriptions/status.ts";
 import { createSubscription } from "../../src/subscriptions/subscriptions.ts";
 import { timestamp } from "../../src/timestamp.ts";
 import { run, runJson } from "../support/cli.ts";
+import { engine } from "../support/engine.ts";
 import { startServer } from "../support/server.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 import { actor, openWorkspace, type Workspace } from "../support/workspace.ts";
@@ -51,7 +52,9 @@ test("status of a new workspace says that nothing runs and nothing waits, and wh
   const { status: exit, stdout, stderr } = await run(folder.path, ["status"]);
   expect(exit).toBe(0);
   expect(stdout).toContain(`data folder    ${folder.path}\n`);
-  expect(stdout).toContain("server         not running\n");
+  expect(stdout).toContain(
+    engine === "postgres" ? "nodes          none runs\n" : "server         not running\n",
+  );
   expect(stdout).toContain("queue          empty\n");
   expect(stdout).toContain("subscriptions  none\n");
   expect(stderr).toBe("Next: parley serve\n");
@@ -92,7 +95,7 @@ test("a queue too long to count is said to hold more than what was counted", asy
     tx.$client
       .prepare(`WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 10001)
        INSERT INTO jobs (subscription_id, due_at, event_seq, attempts)
-       SELECT subscription_id, due_at + n, event_seq, 0 FROM numbers, (SELECT * FROM jobs ORDER BY due_at LIMIT 2)`)
+       SELECT subscription_id, due_at + n, event_seq, 0 FROM numbers, (SELECT * FROM jobs ORDER BY due_at LIMIT 2) AS two`)
       .run(),
   );
   const { queue } = await status();
@@ -107,13 +110,15 @@ test("status names the server that holds the folder, and no other", async () => 
     environment: { INTEGRATIONS_ENABLED: "false" },
   });
   expect((await status()).server).toMatchObject({ running: true, url: server.url, pid: server.pid });
-  expect((await run(folder.path, ["status"])).stdout).toContain(`running at ${server.url}\n`);
+  const shown = engine === "postgres" ? `${server.url}, started` : `running at ${server.url}\n`;
+  expect((await run(folder.path, ["status"])).stdout).toContain(shown);
   await server.kill9();
   expect((await status()).server).toMatchObject({ running: false, url: null });
   await server.start();
   writeFileSync(join(folder.path, "server.json"), "garbage");
   expect((await status()).server).toMatchObject({ running: true, url: null });
-  expect((await run(folder.path, ["status"])).stdout).toContain("running, but its address is not known");
+  const said = engine === "postgres" ? `${server.url}, started` : "running, but its address is not known";
+  expect((await run(folder.path, ["status"])).stdout).toContain(said);
 });
 
 test("asking for the status often does not keep a server from starting", async () => {

@@ -129,6 +129,12 @@ export function isOutage(error: unknown): boolean {
   return causeOf(error) !== undefined && !/^(55P03|40...|57014)$/.test(kindOf(error));
 }
 
+/** What to do about it, as a sentence. */
+export function remedyOf(error: unknown): string | undefined {
+  const remedy = meaningOf(error)?.remedy.replace(/,$/, "");
+  return remedy && `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`;
+}
+
 /** The DomainError, `unavailable`, `busy` or `unwritable`, for an error of the database; any other error unchanged. */
 export function explainDatabaseError(error: unknown): unknown {
   const meaning = meaningOf(error);

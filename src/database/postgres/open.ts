@@ -5,7 +5,7 @@ import { Commit } from "../commit.ts";
 import type { Connection, Database, Transaction } from "../database.ts";
 import * as schema from "../schema.ts";
 import { appendRowsOver } from "./append-rows.ts";
-import { openConnections } from "./connections.ts";
+import { type Connections, openConnections } from "./connections.ts";
 import { explainDatabaseError } from "./errors.ts";
 import { requireHere } from "./here.ts";
 import { migratePostgres } from "./migrate.ts";
@@ -16,8 +16,19 @@ import { StatementWrites } from "./statement-writes.ts";
 import { VersionLook } from "./version-look.ts";
 import { WriteLoop } from "./write-loop.ts";
 
+/** A workspace in a PostgreSQL database, which several servers may share. */
+export type PostgresDatabase = Database & {
+  /** For what is no workspace's data: what nodes know of each other, locks and notices. */
+  readonly connections: Connections;
+};
+
+/** The connections of a database that several servers may share; undefined for a file. */
+export function connectionsOf(database: Database): Connections | undefined {
+  return "connections" in database ? (database as PostgresDatabase).connections : undefined;
+}
+
 /** The maximum number of connections of one process, besides the one that listens. */
-const connectionsMax = 8;
+export const connectionsMax = 8;
 
 /**
  * Opens the workspace of a PostgreSQL database, and applies missing migrations. Without `mayBeNew` there must be one.
@@ -35,7 +46,7 @@ export async function openPostgres(
     mayBeNew?: boolean;
     onMigration?: (name: string, number: number, of: number) => void;
   } = {},
-): Promise<Database> {
+): Promise<PostgresDatabase> {
   const connections = openConnections(url, { max: connectionsMax });
   try {
     await migratePostgres(connections, { mayBeNew, ...(onMigration && { onMigration }) });
@@ -96,6 +107,7 @@ export async function openPostgres(
   });
 
   return {
+    connections,
     ask: (question) => questions.ask(question).catch((error: unknown) => Promise.reject(explain(error))),
     write: (change, work) => writeLoop.write(change, work),
     onWork: (listener) => void listeners.push(listener),
@@ -110,6 +122,8 @@ export async function openPostgres(
       outage.close();
       await writeLoop.drained();
       await statementWrites.drained();
+      // Those who hear of the last commits hear of them a turn later.
+      await new Promise((resolve) => setImmediate(resolve));
       await connections.close();
     },
   };
