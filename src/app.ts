@@ -1,26 +1,27 @@
 import { type Config, processEnvironment, requestsAllowed, secretFiles } from "./config.ts";
+import type { DomainError } from "./errors.ts";
+import { connectionsOf } from "./database/postgres/open.ts";
 import type { Database, DatabaseFile } from "./database/database.ts";
 import { checkDatabase } from "./database/check-at-start.ts";
 import type { Loss } from "./database/watched-files.ts";
 import { ScheduledBackups } from "./backup/scheduled-backups.ts";
 import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
 import type { AddressGuard } from "./outbound/address-guard.ts";
-import { FanOutLoop } from "./deliveries/fan-out-loop.ts";
 import { DeliveryHold, holdOf } from "./deliveries/hold.ts";
 import { placesFor } from "./deliveries/places.ts";
-import { QueueClock } from "./deliveries/queue-clock.ts";
 import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
-import { Worker, type WorkerParts } from "./deliveries/worker.ts";
+import { type Deliveries, prepareDeliveries } from "./deliveries/start.ts";
 import { DescriptorReserve, descriptorShares } from "./system/descriptors.ts";
 import { allRoutes } from "./all-routes.ts";
 import { authentication } from "./http/authentication.ts";
 import type { Listener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
+import { SharedRateLimit } from "./http/shared-rate-limit.ts";
+import { Node } from "./nodes/node.ts";
 import { TrustedProxies } from "./http/trusted-proxies.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
-import { watchForWork } from "./outbox/signal.ts";
 import { forgetServer, noteServer } from "./database/server-note.ts";
 import { Readiness } from "./health/readiness.ts";
 import { parseListenAddress } from "./input/listen-address.ts";
@@ -46,12 +47,17 @@ const checkIntervalMs = 1_000;
 /** How long a stop waits for the collector to take the last spans, in milliseconds. */
 const tracesWaitMs = 2_000;
 
+/** What a node without deliveries does when there is work. */
+const noDeliveries = { onWork() {}, onAnyWork() {}, onLook() {} };
+
 /** A running server. */
 export type RunningApp = {
   /** The URL that the server listens on, with the actual port. */
   url: string;
   /** Resolves when a file of the data folder is found to be replaced or removed. Nothing is written from then on. */
   lost: Promise<Loss>;
+  /** Resolves when a newer version has changed the tables of a shared database meanwhile. */
+  outdated: Promise<DomainError>;
   /** Stops accepting work, finishes requests and deliveries in flight, then resolves. The database stays open. */
   stop(): Promise<void>;
 };
@@ -82,6 +88,8 @@ export async function startApp({
   await using started = new AsyncDisposableStack();
   const lock = started.use(holdServerLock(dataDir, serverLockWaitMs));
   const lazyParts = startLazyParts();
+  const connections = connectionsOf(database);
+  const node = connections && new Node(connections, log);
   const checkedInMs = database.file ? checkDatabase(database.file, dataDir) : 0;
   const { ca, ...guardOverrides } = overrides;
   const keys = findKey(dataDir, config.secretKey);
@@ -123,14 +131,17 @@ export async function startApp({
   const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
   // Bun makes further requests wait while their timeouts run.
   const requestsAtOnce = Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16);
-  let deliveries: Awaited<ReturnType<typeof prepareDeliveries>> | undefined;
-  const survey = new QueueSurvey(database, (id) => deliveries?.worker.isHeldBack(id) ?? true);
+  let deliveries: Deliveries | undefined;
+  const survey = new QueueSurvey(
+    database,
+    (id) => node?.owns(id) === false || (deliveries?.worker.isHeldBack(id) ?? true),
+  );
   started.defer(() => survey.stop());
   const metrics = await metricsOf(config, { database, dataDir, survey, log });
   started.defer(() => metrics?.stop());
   if (config.integrationsEnabled) {
     deliveries = await prepareDeliveries(
-      { config, dataDir, database, log },
+      { config, dataDir, database, log, node },
       {
         tracing,
         vault,
@@ -146,6 +157,8 @@ export async function startApp({
 
   let listening = "";
   let listener: Listener | undefined;
+  const counter = (name: string, limit: number) =>
+    connections ? new SharedRateLimit(connections, name, limit) : new RateLimit(limit);
   const wrongCredentials = new WrongCredentials(log, (request) => listener?.addressOf(request));
   const root = allRoutes(
     {
@@ -153,8 +166,8 @@ export async function startApp({
       vault,
       guard,
       log,
-      authentication: authentication(database, new RateLimit(config.apiRateLimit), wrongCredentials),
-      ingestRateLimit: new RateLimit(config.ingestRateLimit),
+      authentication: authentication(database, counter("api", config.apiRateLimit), wrongCredentials),
+      ingestRateLimit: counter("ingest", config.ingestRateLimit),
       wrongCredentials,
       readiness,
       maxSubscriptions: config.webhooksMaxSubscriptions,
@@ -173,6 +186,12 @@ export async function startApp({
   started.defer(() => server.stop());
   listening = `http://${urlHost(config.host)}:${server.port}`;
   await deliveries?.begin();
+  const outdated = Promise.withResolvers<DomainError>();
+  started.defer(() => node?.leave());
+  await node?.join(
+    { url: listening, delivers: config.integrationsEnabled },
+    { ...(deliveries ?? noDeliveries), onTooOld: outdated.resolve },
+  );
   // Retention runs whether or not deliveries are enabled.
   const retention = new Retention(database, config.webhooksRetentionDays, log);
   retention.start();
@@ -199,12 +218,14 @@ export async function startApp({
   return {
     url: listening,
     lost: files.lost,
+    outdated: outdated.promise,
     async stop() {
       readiness.drain();
       files.stopWatching();
       // Concurrently: a slow client must not let the worker start new deliveries.
       survey.stop();
       await Promise.all([server.stop(), deliveries?.stop(), retention.stop(), backups.stop()]);
+      await node?.leave();
       await metrics?.stop();
       forgetServer(dataDir);
       await tracing?.stop();
@@ -243,41 +264,6 @@ function watchFiles(file: DatabaseFile | undefined, lockPath: string) {
   file?.watched.add(lockPath);
   const timer = file && setInterval(() => void file.watched.lookUntilCertain(), checkIntervalMs);
   return { lost, stopWatching: () => clearInterval(timer) };
-}
-
-/** Prepares the delivery of the queue. Until `begin`, it only collects notifications of work. */
-async function prepareDeliveries(
-  { config, dataDir, database, log }: AppParts,
-  parts: Pick<WorkerParts, "vault" | "outgoing" | "places" | "hold" | "tracing" | "observeAttempt">,
-) {
-  const worker = new Worker({
-    database,
-    log,
-    clock: await QueueClock.start(database),
-    ...parts,
-    rules: {
-      maxAttempts: config.webhooksMaxAttempts,
-      backoffBaseMs: config.webhooksBackoffBase * 1000,
-      disableAfter: config.webhooksDisableAfter,
-    },
-  });
-  const fanOutLoop = new FanOutLoop(database, log);
-  const wakeAll = async () => {
-    fanOutLoop.wake();
-    await worker.wakeAll();
-  };
-  const stopWatching = watchForWork(dataDir, () => void wakeAll());
-  return {
-    worker,
-    fanOutLoop,
-    backoffBaseMs: config.webhooksBackoffBase * 1000,
-    // Deliveries that were in flight when the last server stopped are still queued, and are sent immediately.
-    begin: wakeAll,
-    async stop() {
-      stopWatching();
-      await Promise.all([worker.stop(), fanOutLoop.stop()]);
-    },
-  };
 }
 
 /** The host of a URL that reaches the server from this machine. */

@@ -137,7 +137,7 @@ function addDecision(noun: Command, invocation: Invocation, decision: Decision):
           progress.showPart(verb === "release" ? "Releasing" : "Dropping", done, total, String),
         );
         progress.clear();
-        invocation.tellServer();
+        invocation.tellServer(database);
         const rest = decided.is_over ? [] : ["Other subscriptions stay held."];
         invocation.output.done({
           data: { ...decided, hold: (await database.ask(holdOf)) ?? null },

@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import { type Config, dataDirectory, type Environment, readConfig, readSetting } from "../../src/config.ts";
 import { explainDataError, explainSqliteError } from "../../src/system/data-errors.ts";
 import type { Database } from "../../src/database/database.ts";
+import { connectionsOf } from "../../src/database/postgres/open.ts";
+import { sayNow } from "../../src/nodes/notices.ts";
 import { signalWork } from "../../src/outbox/signal.ts";
 import { getTeamNamed, listTeams, type Team } from "../../src/teams/teams.ts";
 import { openWorkspace, type Place } from "../../src/workspace.ts";
@@ -127,7 +129,7 @@ export class Invocation {
     const trace = new CommandTrace(otlpEndpoint, this.commandName);
     const database = await this.openWorkspace(this.visibility.webhooksVisibility);
     // A server on the same data folder then delivers immediately.
-    database.onWork(() => this.tellServer());
+    database.onWork(() => this.tellServer(database));
     try {
       const result = await work(trace.around(database), trace);
       await trace.end();
@@ -176,10 +178,13 @@ export class Invocation {
   }
 
   /**
-   * Makes a running server look for what this command has changed about deliveries. The change is committed already: a
+   * Makes running servers look for what this command has changed about deliveries. The change is committed already: a
    * server that misses the signal delivers it with the next one.
    */
-  tellServer(): void {
+  tellServer(database: Database): void {
+    const connections = connectionsOf(database);
+    // Its close waits for this. A notice that is lost with the connection is made up for by the servers' own looks.
+    if (connections) return void sayNow(connections, "work").catch(() => {});
     try {
       signalWork(this.dataDir);
     } catch (error) {

@@ -52,7 +52,11 @@ export async function serveUntilStopped(
     try {
       await onListening({ url: app.url, database });
       const refused = app.lost.then(() => Bun.sleep(lostWaitMs));
-      await Promise.race([stopped, refused]);
+      const outdated = app.outdated.then(({ message, code }) => {
+        log.fatal({ reason: message }, "server.outdated");
+        process.exitCode = exitStatusOf[code];
+      });
+      await Promise.race([stopped, refused, outdated]);
     } finally {
       const givenUp = app.lost.then(() => Bun.sleep(lostWaitMs));
       await Promise.race([app.stop(), givenUp]);

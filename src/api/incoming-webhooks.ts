@@ -14,7 +14,7 @@ import {
   errorResponseBecause,
 } from "../http/contract.ts";
 import { readBytes } from "../http/json-body.ts";
-import { type RateLimit, enforceRateLimit } from "../http/rate-limit.ts";
+import { enforceRateLimit, type RateCounter } from "../http/rate-limit.ts";
 import { readPayload } from "../incoming-webhooks/body.ts";
 import { addressHash } from "../incoming-webhooks/address-hash.ts";
 import {
@@ -32,7 +32,7 @@ import { workOf } from "../tracing/request-work.ts";
 export type IngestParts = {
   database: Database;
   vault: Vault;
-  ingestRateLimit: RateLimit;
+  ingestRateLimit: RateCounter;
   wrongCredentials: WrongCredentials;
 };
 
@@ -63,7 +63,8 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       });
       const headers = set.headers as Record<string, string>;
       const enforceSenderLimit = () => enforceRateLimit(ingestRateLimit, webhook.id, "This webhook", headers);
-      if (!isSigned(webhook)) enforceSenderLimit();
+      const limited = isSigned(webhook) ? undefined : enforceSenderLimit();
+      if (limited instanceof Promise) await limited;
       let bytes: Uint8Array;
       try {
         bytes = await readBytes(request);
@@ -78,10 +79,11 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       } catch (error) {
         // Senders without the secret must not use up the limit of the one who has it.
         if (isSigned(webhook) && isOfUnsigned(error))
-          enforceRateLimit(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
+          await enforceRateLimit(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
         throw error;
       }
-      if (isSigned(webhook)) enforceSenderLimit();
+      const limitedAfter = isSigned(webhook) ? enforceSenderLimit() : undefined;
+      if (limitedAfter instanceof Promise) await limitedAfter;
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
       await postIncoming(database, hash, payload, workOf(request));
       // Elysia would send "Accepted" as the body.

@@ -15,7 +15,7 @@ const restMaxMs = 50;
 const faultPauseMs = 1_000;
 
 /** What names this work where servers divide it: one of them does it. */
-const fanOutsKey = "fan-outs";
+export const fanOutsKey = "fan-outs";
 
 /**
  * Queues events that match many subscriptions, in small writes with rests between them. Teams take turns, and each

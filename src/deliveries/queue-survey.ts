@@ -59,7 +59,7 @@ export class QueueSurvey {
   #freshUntil = -Infinity;
   #running: { states: Promise<void>; all: Promise<void> } | undefined;
 
-  /** `isHeldBack` tells the subscriptions whose jobs wait for an operator: they are counted, but not due. */
+  /** `isHeldBack` tells whose jobs wait for an operator, or for another node: they are counted, but not due here. */
   constructor(database: Pick<Database, "ask">, isHeldBack: (subscriptionId: string) => boolean) {
     this.#database = database;
     this.#isHeldBack = isHeldBack;

@@ -111,6 +111,11 @@ export class Worker {
    */
   async wakeAll(): Promise<void> {
     this.#unreadable.clear();
+    await this.look();
+  }
+
+  /** As `wakeAll`, where nobody has changed a secret. */
+  async look(): Promise<void> {
     await this.#retryUntilDone({}, async () => {
       await this.#hold.refresh();
       const withWork = await this.#database.ask(selectSubscriptionIdsWithWork);

@@ -7,7 +7,7 @@ import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
 import { noteCaller } from "./caller.ts";
 import { jsonOf, readBytes, unreadEncoding } from "./json-body.ts";
-import { type RateLimit, enforceRateLimit } from "./rate-limit.ts";
+import { enforceRateLimit, type RateCounter } from "./rate-limit.ts";
 import type { WrongCredentials } from "./wrong-credentials.ts";
 
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
@@ -34,7 +34,11 @@ type Authenticated = {
  * responds 401 without a valid token (429 when the client's address has sent too many wrong ones), 429 over the token's
  * rate limit and 403 without the scope, in this order (specification part 5).
  */
-export function authentication(database: Database, rateLimit: RateLimit, wrongCredentials: WrongCredentials) {
+export function authentication(
+  database: Database,
+  rateLimit: RateCounter,
+  wrongCredentials: WrongCredentials,
+) {
   function readInput(
     request: Request,
     token: string,
@@ -62,11 +66,13 @@ export function authentication(database: Database, rateLimit: RateLimit, wrongCr
           const { subject } = grant;
           noteCaller(request, { token_id: grant.tokenId, user_id: subject.id });
 
-          enforceRateLimit(rateLimit, grant.tokenId, "This token", set.headers as Record<string, string>);
-          if (!grant.scopes.has(scope)) {
-            throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
-          }
-          return { subject, readInput: () => readInput(request, token, subject) };
+          const headers = set.headers as Record<string, string>;
+          return whenAnswered(enforceRateLimit(rateLimit, grant.tokenId, "This token", headers), () => {
+            if (!grant.scopes.has(scope)) {
+              throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
+            }
+            return { subject, readInput: () => readInput(request, token, subject) };
+          });
         });
       },
     }),

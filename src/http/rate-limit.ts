@@ -1,3 +1,4 @@
+import { type Answer, whenAnswered } from "../database/answer.ts";
 import { DomainError } from "../errors.ts";
 
 /** How long a window lasts, in milliseconds. */
@@ -14,6 +15,9 @@ export type RateLimitStatus = {
   /** The time until then in seconds, rounded up, at least 1. */
   retryAfterSeconds: number;
 };
+
+/** Counts requests by key: those to this server, or those to all nodes. */
+export type RateCounter = { take(key: string): Answer<RateLimitStatus> };
 
 type Window = { endsAt: number; used: number; hasRefused: boolean };
 
@@ -92,15 +96,16 @@ function steadyNow(): number {
  * @throws DomainError `rate_limited` with `Retry-After`, over the limit.
  */
 export function enforceRateLimit(
-  rateLimit: RateLimit,
+  rateLimit: RateCounter,
   key: string,
   holder: string,
   headers: Record<string, string | number>,
-): void {
-  const status = rateLimit.take(key);
-  Object.assign(headers, headersOf(status));
-  if (!status.isAllowed)
-    throw rateLimitError(status, `${holder} may make ${status.limit} requests a minute.`);
+): Answer<void> {
+  return whenAnswered(rateLimit.take(key), (status) => {
+    Object.assign(headers, headersOf(status));
+    if (!status.isAllowed)
+      throw rateLimitError(status, `${holder} may make ${status.limit} requests a minute.`);
+  });
 }
 
 /** Returns the error for a request over a limit, with the `X-RateLimit-…` headers and `Retry-After`. */

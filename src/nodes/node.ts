@@ -42,8 +42,10 @@ const looksPerWorkLook = 15;
 export type NodeListener = {
   /** These subscriptions have work, and this node owns them. */
   onWork: (keys: readonly string[]) => void;
-  /** Any of what this node owns may have work. */
+  /** A command has changed something about deliveries, or notices were missed. */
   onAnyWork: () => void;
+  /** It is time to look for work: this node may own more than before, or another may have ended without telling. */
+  onLook: () => void;
   /** A newer version has changed the tables while this node had lost its session: it must end. */
   onTooOld: (error: DomainError) => void;
 };
@@ -59,7 +61,7 @@ export class Node {
   readonly #id = Bun.randomUUIDv7();
   readonly #shards = new OwnedShards(() => this.#pause.end());
   readonly #notices: WorkNotices;
-  readonly #listener: NodeListener;
+  #listener: NodeListener | undefined;
   #about: Pick<NodeRow, "url" | "delivers"> = { url: "", delivers: false };
   #session: Session | undefined;
   #number = 0;
@@ -76,27 +78,27 @@ export class Node {
   #running: Promise<void> = Promise.resolve();
   #stopListening: () => void = () => {};
 
-  constructor(connections: Connections, log: Log, listener: NodeListener) {
+  constructor(connections: Connections, log: Log) {
     this.#connections = connections;
     this.#log = log;
-    this.#listener = listener;
     this.#notices = new WorkNotices(connections, (err) => log.warn({ err }, "nodes.notice_lost"));
   }
 
   /**
-   * Joins the others, and takes over what it should own. `url` is where this node listens.
+   * Joins the others, and takes over what it should own; until then it owns nothing. `url` is where this node listens.
    * @throws what `joinServers` throws; the database's error.
    */
-  async join(about: Pick<NodeRow, "url" | "delivers">): Promise<void> {
+  async join(about: Pick<NodeRow, "url" | "delivers">, listener: NodeListener): Promise<void> {
     this.#about = about;
+    this.#listener = listener;
     await this.#begin();
     this.#running = this.#run();
     this.#stopListening = listenToNotices(this.#connections, {
       onWork: (keys) => {
         const ours = keys.filter((key) => this.owns(key));
-        if (ours.length > 0) this.#listener.onWork(ours);
+        if (ours.length > 0) listener.onWork(ours);
       },
-      onAnyWork: () => this.#listener.onAnyWork(),
+      onAnyWork: () => listener.onAnyWork(),
       onNodes: () => this.#pause.end(),
     });
   }
@@ -158,7 +160,7 @@ export class Node {
         else if (this.#session) await this.#look(this.#session);
         else await this.#begin();
       } catch (err) {
-        if (err instanceof DomainError && err.code === "data_too_new") this.#listener.onTooOld(err);
+        if (err instanceof DomainError && err.code === "data_too_new") this.#listener?.onTooOld(err);
         else this.#log.error({ err }, "nodes.look_failed");
         // What the session holds by now is uncertain.
         this.#drop();
@@ -221,7 +223,7 @@ export class Node {
     await this.#release(session);
     const hasClaimed = await this.#claim(session, new Set(held.map(({ shard }) => shard)));
     // A node that ended may have had no time to tell of work.
-    if (hasMet || hasClaimed || this.#looks % looksPerWorkLook === 0) this.#listener.onAnyWork();
+    if (hasMet || hasClaimed || this.#looks % looksPerWorkLook === 0) this.#listener?.onLook();
   }
 
   /**

@@ -195,12 +195,16 @@ async function stageOfNodes() {
       const heard: string[] = [];
       const tooOld: DomainError[] = [];
       let looks = 0;
-      const node = new Node(own.connections, createLog("silent"), {
-        onWork: (ids) => void heard.push(...ids),
-        onAnyWork: () => looks++,
-        onTooOld: (error) => tooOld.push(error),
-      });
-      await node.join({ url, delivers });
+      const node = new Node(own.connections, createLog("silent"));
+      await node.join(
+        { url, delivers },
+        {
+          onWork: (ids) => void heard.push(...ids),
+          onAnyWork: () => looks++,
+          onLook: () => looks++,
+          onTooOld: (error) => tooOld.push(error),
+        },
+      );
       const one: Joined = {
         node,
         heard,
