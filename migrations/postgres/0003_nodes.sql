@@ -23,3 +23,11 @@ CREATE UNLOGGED TABLE rate_counts (
   taken   bigint NOT NULL,
   most    bigint NOT NULL
 ) WITH (fillfactor = 50);
+
+-- Where this database was served last, and as which copy of the workspace: another place means that it was copied.
+CREATE TABLE delivery_place (
+  id      bigint PRIMARY KEY CHECK (id = 1),
+  copy_id text COLLATE "C" NOT NULL,
+  machine text COLLATE "C",
+  host    text COLLATE "C"
+);

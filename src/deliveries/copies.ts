@@ -11,6 +11,8 @@ export type KnownMarkers = { machine: string | null; fingerprints: string[] };
 export type Evidence = {
   markers: readonly Marker[];
   place: Place;
+  /** What another machine is, in words. */
+  elsewhere: string;
   /** Null when no server that writes markers has used this database yet. */
   copyId: string | null;
   /** The number of the database's last attempt. */
@@ -22,7 +24,7 @@ export type Evidence = {
 
 /** Returns why this may be an older or foreign copy of a workspace, or undefined when nothing speaks for that. */
 export function suspect(evidence: Evidence): Suspicion | undefined {
-  const { markers, place, copyId, lastAttempt, hasWork, accepted } = evidence;
+  const { markers, place, elsewhere, copyId, lastAttempt, hasWork, accepted } = evidence;
   const known = accepted?.machine === (place.machine ?? null) ? accepted.fingerprints : undefined;
   const unknown = markers.filter(({ fingerprint }) => !known?.includes(fingerprint));
   if (known && unknown.length === 0) return undefined;
@@ -38,17 +40,20 @@ export function suspect(evidence: Evidence): Suspicion | undefined {
     return older(`it knows of ${lastAttempt} attempts, and ${newer.attempt} were made here`);
   }
   for (const marker of readable) {
-    const why = whyForeign(marker, place, copyId);
+    const why = whyForeign(marker, { place, elsewhere, copyId });
     if (why !== undefined) return foreign(why);
   }
   return undefined;
 }
 
-function whyForeign({ text, isCopied }: Marker, place: Place, copyId: string): string | undefined {
+function whyForeign(
+  { text, isCopied }: Marker,
+  { place, elsewhere, copyId }: Pick<Evidence, "place" | "elsewhere" | "copyId">,
+): string | undefined {
   if (!text) return undefined;
   if (text.copy !== copyId) return "its marker belongs to another copy";
   if (isCopied) return "its marker was copied, as the folder was";
-  if (differ(text.machine, place.machine)) return "it was used on another machine";
+  if (differ(text.machine, place.machine)) return `it was used ${elsewhere}`;
   if (differ(text.host, place.host))
     return `the host of PARLEY_BASE_URL was ${text.host} and is ${place.host}`;
   return undefined;

@@ -1,4 +1,5 @@
 import type { Connection, Database } from "../database/database.ts";
+import { connectionsOf } from "../database/postgres/open.ts";
 import type { Log } from "../log/log.ts";
 import { timestamp } from "../timestamp.ts";
 import { type KnownMarkers, suspect, type Suspicion } from "./copies.ts";
@@ -12,7 +13,8 @@ import {
   selectLastEvent,
   updateCopy,
 } from "./hold-store.ts";
-import { findMarkers, type Marker, MarkerFile, type Place, thisPlace } from "./marker.ts";
+import { type KnownPlaces, placesOfFile, placesOfPostgres } from "./known-places.ts";
+import { type Marker, MarkerFile, thisPlace } from "./marker.ts";
 import { newId, now } from "../system/repeatable.ts";
 
 /** Why nothing is delivered, and since when. */
@@ -29,6 +31,8 @@ function exceptionsOfHold(db: Connection): Set<string> | undefined {
   return selectHold(db) && selectHoldExceptions(db);
 }
 
+type HoldParts = { database: Database; dataDir: string; log: Log };
+
 /**
  * Keeps a running server from sending events that were delivered already, after its database was set back or copied.
  * At the start it compares the database with the marker; from then on it keeps the marker. A hold begins only at a
@@ -37,29 +41,33 @@ function exceptionsOfHold(db: Connection): Set<string> | undefined {
 export class DeliveryHold {
   readonly #database: Database;
   readonly #dataDir: string;
-  readonly #place: Place;
+  readonly #baseUrl: string;
+  readonly #places: KnownPlaces;
   readonly #log: Log;
   #marker: MarkerFile | undefined;
   /** The subscriptions that are delivered to in spite of the hold; undefined without one. */
   #exceptions: Set<string> | undefined;
 
-  private constructor(parts: { database: Database; dataDir: string; place: Place; log: Log }) {
-    this.#database = parts.database;
-    this.#dataDir = parts.dataDir;
-    this.#place = parts.place;
-    this.#log = parts.log;
+  private constructor({ database, dataDir, log }: HoldParts, baseUrl: string, places: KnownPlaces) {
+    this.#database = database;
+    this.#dataDir = dataDir;
+    this.#baseUrl = baseUrl;
+    this.#places = places;
+    this.#log = log;
   }
 
   /**
-   * Decides whether deliveries are held, and writes the marker if not. The caller is the only server of the folder.
+   * Decides whether deliveries are held, and writes the marker if not. The caller is the only server of the folder. Where
+   * other servers use the same database, they have decided.
    * @throws DomainError `invalid` for a symbolic link in place of a marker; the operating system's error; what
    *   `Database.write` throws.
    */
-  static async begin(
-    { database, dataDir, log }: { database: Database; dataDir: string; log: Log },
-    baseUrl: string,
-  ): Promise<DeliveryHold> {
-    const hold = new DeliveryHold({ database, dataDir, place: thisPlace(baseUrl), log });
+  static async begin(parts: HoldParts, baseUrl: string): Promise<DeliveryHold> {
+    const connections = connectionsOf(parts.database);
+    const places = connections
+      ? await placesOfPostgres(connections, parts.dataDir, baseUrl)
+      : placesOfFile(parts.dataDir, baseUrl);
+    const hold = new DeliveryHold(parts, baseUrl, places);
     await hold.#decide();
     return hold;
   }
@@ -80,10 +88,13 @@ export class DeliveryHold {
    * @throws the operating system's error; what `Database.write` throws.
    */
   async refresh(): Promise<void> {
-    if (!this.#exceptions) return;
+    // Another server of the same database may have begun a hold, but no other of the same folder.
+    if (!this.#exceptions && this.#database.file) return;
     const exceptions = await this.#database.ask(exceptionsOfHold);
-    if (exceptions) this.#exceptions = exceptions;
-    else await this.#end();
+    if (!exceptions) return await this.#end();
+    this.#exceptions = exceptions;
+    this.#marker?.close();
+    this.#marker = undefined;
   }
 
   /** Writes the number of the last attempt now. */
@@ -92,8 +103,10 @@ export class DeliveryHold {
   }
 
   async #decide(): Promise<void> {
-    const markers = findMarkers(this.#dataDir);
-    if (!(await this.#database.ask(selectHold))) await this.#compare(markers);
+    const { copyId } = await this.#database.ask(selectCopy);
+    const markers = await this.#places.find(copyId);
+    if (!(await this.#database.ask(selectHold)) && (await this.#places.mayBeCopy(markers)))
+      await this.#compare(markers);
     const hold = await this.#database.ask(selectHold);
     if (!hold) return await this.#keepMarker(markers);
     this.#exceptions = await this.#database.ask(selectHoldExceptions);
@@ -112,14 +125,17 @@ export class DeliveryHold {
     const suspicion = suspect({
       ...copy,
       markers,
-      place: this.#place,
+      place: this.#places.place,
+      elsewhere: this.#places.elsewhere,
       accepted: accepted === null ? undefined : (JSON.parse(accepted) as KnownMarkers),
     });
     if (!suspicion) return;
     const known = JSON.stringify(this.#known(markers));
-    await this.#database.write((tx) =>
-      insertHold(tx, { ...suspicion, since: now(), lastEvent: selectLastEvent(tx), markers: known }),
-    );
+    await this.#database.write((tx) => {
+      // Servers of one database may start at once.
+      if (selectHold(tx)) return;
+      insertHold(tx, { ...suspicion, since: now(), lastEvent: selectLastEvent(tx), markers: known });
+    });
   }
 
   // The database names the markers that may be replaced before that happens, and forgets them afterwards: whatever is
@@ -130,22 +146,30 @@ export class DeliveryHold {
       attempt: selectLastAttempt(db),
     }));
     const copyId = known ?? (await this.#newCopy(markers));
-    this.#marker = new MarkerFile(this.#dataDir, { copy: copyId, place: this.#place, attempt }, (error) =>
+    await this.#places.keep(copyId);
+    const place = thisPlace(this.#baseUrl);
+    this.#marker = new MarkerFile(this.#dataDir, { copy: copyId, place, attempt }, (error) =>
       this.#log.error({ err: error }, "deliveries.marker_failed"),
     );
     if ((await this.#database.ask(selectCopy)).accepted === null) return;
-    await this.#database.write((tx) => updateCopy(tx, { copyId, accepted: null }));
+    await this.#database.write((tx) => {
+      if (selectCopy(tx).copyId === copyId) updateCopy(tx, { copyId, accepted: null });
+    });
   }
 
   async #newCopy(markers: readonly Marker[]): Promise<string> {
-    const copyId = newId();
     const accepted = JSON.stringify(this.#known(markers));
-    await this.#database.write((tx) => updateCopy(tx, { copyId, accepted }));
-    return copyId;
+    return await this.#database.write((tx) => {
+      const { copyId: ofOther } = selectCopy(tx);
+      if (ofOther !== null) return ofOther;
+      const copyId = newId();
+      updateCopy(tx, { copyId, accepted });
+      return copyId;
+    });
   }
 
   async #end(): Promise<void> {
-    if (!this.#marker) await this.#keepMarker(findMarkers(this.#dataDir));
+    if (!this.#marker) await this.#keepMarker(await this.#places.find(null));
     if (!this.#exceptions) return;
     this.#exceptions = undefined;
     this.#log.info("deliveries.released");
@@ -153,7 +177,7 @@ export class DeliveryHold {
 
   #known(markers: readonly Marker[]): KnownMarkers {
     return {
-      machine: this.#place.machine ?? null,
+      machine: this.#places.place.machine ?? null,
       fingerprints: markers.map(({ fingerprint }) => fingerprint),
     };
   }

@@ -38,8 +38,12 @@ export async function run(
 }
 
 /** Runs a command with `--json` that is expected to be done, and returns its `data`. */
-export async function runJson<Data>(dataDir: string, args: readonly string[]): Promise<Data> {
-  const { status, stdout, stderr } = await run(dataDir, [...args, "--json"]);
+export async function runJson<Data>(
+  dataDir: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Data> {
+  const { status, stdout, stderr } = await run(dataDir, [...args, "--json"], environment);
   expect({ status, stderr }, `parley ${args.join(" ")}: ${stdout}`).toEqual({ status: 0, stderr: "" });
   return (parseDocument(stdout) as { data: Data }).data;
 }

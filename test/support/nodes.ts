@@ -41,16 +41,18 @@ export type NodesStage = AsyncDisposable & {
 };
 
 /**
- * Starts so many nodes. What the test changes beside them wakes them as a command would. `environment` adds to the
- * settings of each.
+ * Starts so many nodes, on an empty database of their own or on that of `url`. What the test changes beside them wakes
+ * them as a command would. `environment` adds to the settings of each.
  */
 export async function startNodes(
   count: number,
   environment: Record<string, string> = {},
+  url?: string,
 ): Promise<NodesStage> {
   const started = new AsyncDisposableStack();
   try {
-    return await startWith(started, count, environment);
+    const at = url ?? started.use(await freshDatabase()).url;
+    return await startWith(started, at, count, environment);
   } catch (error) {
     await started.disposeAsync();
     throw error;
@@ -59,14 +61,14 @@ export async function startNodes(
 
 async function startWith(
   started: AsyncDisposableStack,
+  url: string,
   count: number,
   environment: Record<string, string>,
 ): Promise<NodesStage> {
-  const database = started.use(await freshDatabase());
   const folder = temporaryFolder();
   started.defer(() => folder[Symbol.dispose]());
   createKeyFile(folder.path);
-  const opened = await openPostgres(database.url);
+  const opened = await openPostgres(url);
   const workspace = started.use(new Workspace(opened));
   opened.onWork(() => void sayNow(opened.connections, "work").catch(() => {}));
   const team = await workspace.team("Acme");
@@ -83,7 +85,7 @@ async function startWith(
   const add = async (more: Record<string, string> = {}) => {
     const server = await startServer({
       dataDir: dataDir(),
-      environment: { ...defaultEnvironment, PARLEY_DATABASE_URL: database.url, ...environment, ...more },
+      environment: { ...defaultEnvironment, PARLEY_DATABASE_URL: url, ...environment, ...more },
     });
     nodes.push(started.use(server));
     return server;
@@ -98,7 +100,7 @@ async function startWith(
     maxSubscriptions: 1_000,
   };
   return {
-    url: database.url,
+    url,
     workspace,
     database: opened,
     team,
@@ -107,8 +109,8 @@ async function startWith(
     add,
     dataDir,
     api: (node) => apiClient(nodes[node]?.url ?? "", token),
-    async subscribe(url) {
-      const input = { name: `to ${url}`, url, events: ["message.created"] };
+    async subscribe(receiver) {
+      const input = { name: `to ${receiver}`, url: receiver, events: ["message.created"] };
       return (await createSubscription(parts, team.id, input, actor)).data.id;
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),

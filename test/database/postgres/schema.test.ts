@@ -27,8 +27,8 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** What only several servers of one workspace need: their names, and what they count together. */
-const tablesOfNodes = ["nodes", "rate_counts"];
+/** What only several servers of one workspace need: their names, what they count together, and where they are. */
+const tablesOfNodes = ["nodes", "rate_counts", "delivery_place"];
 
 type Column = { name: string; type: string; isRequired: boolean; standard: string | null };
 
