@@ -1,4 +1,4 @@
-import type { Changes, SQLQueryBindings } from "bun:sqlite";
+import type { SQLQueryBindings } from "bun:sqlite";
 import { sql } from "drizzle-orm";
 import type { Connection, Transaction } from "./database.ts";
 
@@ -38,11 +38,11 @@ function textFor(engine: Connection["engine"], text: Text): string {
  */
 export function change<Parameters extends SQLQueryBindings[]>(
   text: string,
-): (tx: Transaction, ...parameters: Parameters) => Changes {
+): (tx: Transaction, ...parameters: Parameters) => void {
   const statement = prepared(({ $client }) => $client.prepare<unknown, SQLQueryBindings[]>(text));
   return (tx, ...parameters) => {
     tx.commit.hasChanged = true;
-    return statement(tx).run(...parameters);
+    statement(tx).run(...parameters);
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Changes, Database as SqliteFile, SQLQueryBindings } from "bun:sqlite";
+import type { Database as SqliteFile, SQLQueryBindings } from "bun:sqlite";
 
 /** A prepared statement. Parameters are bound in their order, or by name when the only one is an object. */
 export type Statement<Row, Parameters extends SQLQueryBindings[]> = {
@@ -7,7 +7,7 @@ export type Statement<Row, Parameters extends SQLQueryBindings[]> = {
   all(...parameters: Parameters): Row[];
   /** Returns the rows as arrays, in the order of their columns. */
   values(...parameters: Parameters): unknown[][];
-  run(...parameters: Parameters): Changes;
+  run(...parameters: Parameters): void;
 };
 
 /** Where statements in SQL are prepared. */

@@ -159,10 +159,11 @@ export function selectHeldEvents(
   return heldEventsStatement(db).all(subscriptionId, lastEvent, limit);
 }
 
-const dropStatement = change<[string, string, number, number]>(
+const dropStatement = query<{ eventSeq: number }, [string, string, number, number]>(
   `DELETE FROM jobs WHERE subscription_id = ? AND (due_at, event_seq) IN (
      SELECT due_at, event_seq FROM jobs WHERE subscription_id = ? AND event_seq <= ?
-     ORDER BY due_at, event_seq LIMIT ?)`,
+     ORDER BY due_at, event_seq LIMIT ?)
+   RETURNING event_seq AS "eventSeq"`,
 );
 
 /** Drops at most `limit` of the subscription's jobs whose events are not after `lastEvent`; returns how many. */
@@ -172,7 +173,8 @@ export function deleteHeldJobs(
   lastEvent: number,
   limit: number,
 ): number {
-  return dropStatement(tx, subscriptionId, subscriptionId, lastEvent, limit).changes;
+  tx.commit.hasChanged = true;
+  return dropStatement(tx).all(subscriptionId, subscriptionId, lastEvent, limit).length;
 }
 
 const teamIdsStatement = query<{ id: string }, []>("SELECT id FROM teams ORDER BY id");

@@ -4,7 +4,7 @@ import { Commit } from "../../src/database/commit.ts";
 import type { Connection, Transaction } from "../../src/database/database.ts";
 import type { Connections } from "../../src/database/postgres/connections.ts";
 import { Replay } from "../../src/database/postgres/replay.ts";
-import { PostgresStatements } from "../../src/database/postgres/statements.ts";
+import { PostgresStatements, type Result } from "../../src/database/postgres/statements.ts";
 import * as schema from "../../src/database/schema.ts";
 
 /** A statement as PostgreSQL ran it. */
@@ -21,16 +21,24 @@ export async function runOn<Value>(
   const replay = new Replay();
   const tx = transactionOf(replay);
   const ran: Ran[] = [];
+  const send = async () => {
+    let last: Result | undefined;
+    for (const { query, parameters } of replay.takeUnsent()) {
+      ran.push({ text: query.sql, parameters });
+      last = await connections.query(query.sql, parameters);
+    }
+    return last;
+  };
   for (;;) {
     replay.begin();
     try {
-      return { value: await work(tx), ran };
+      const value = await work(tx);
+      await send();
+      return { value, ran };
     } catch (error) {
-      const { pending } = replay;
-      if (!pending) throw error;
-      const { query, parameters } = pending;
-      ran.push({ text: query.sql, parameters });
-      replay.learn(await connections.query(query.sql, parameters));
+      if (!replay.isInterrupted) throw error;
+      const last = await send();
+      if (last) replay.learn(last);
     }
   }
 }

@@ -5,37 +5,31 @@ import { Interruption, type Answers, type Query, type Result } from "./statement
 export type Pending = { query: Query; parameters: readonly unknown[] };
 
 /**
- * The statements of one function that runs again from its start after each of them, with the results of those before:
- * so plain functions can use a database that responds later. The function has to come to the same statements each time.
+ * The statements of one function that runs again from its start after each one whose result it wants, with the results
+ * of those before: so plain functions can use a database that responds later. The function has to come to the same
+ * statements each time.
  */
 export class Replay implements Answers {
   readonly #log: Array<Pending & { result: Result }> = [];
   #next = 0;
-  /** What the last run came to and could not go past. */
-  pending: Pending | undefined;
+  /** What the latest run came to first, and has not been sent yet. */
+  #unsent: Pending[] = [];
+  /** What the latest run could not go past without the result. */
+  #wanted: Pending | undefined;
 
   /** Begins a run from the start of the function. */
   begin(): void {
     this.#next = 0;
-    this.pending = undefined;
   }
 
-  /** How many statements have a result. */
-  get length(): number {
-    return this.#log.length;
-  }
-
-  /** Whether the run has met every statement that has a result, and so is where no run was before. */
-  get isAhead(): boolean {
-    return this.#next >= this.#log.length;
+  /** Whether the latest run ended before the function did. */
+  get isInterrupted(): boolean {
+    return this.#wanted !== undefined;
   }
 
   answer(query: Query, parameters: readonly unknown[]): Result {
     const known = this.#log[this.#next];
-    if (known === undefined) {
-      this.pending = { query, parameters };
-      throw new Interruption();
-    }
+    if (known === undefined) return this.#ask({ query, parameters });
     if (known.query.sql !== query.sql || !isDeepStrictEqual(known.parameters, parameters))
       throw new Error(
         `A change or a question is not repeatable: it came to "${query.sql}" where it came to ` +
@@ -45,10 +39,29 @@ export class Replay implements Answers {
     return known.result;
   }
 
-  /** Keeps the result of `pending` for the next run. */
+  /** Returns the statements to send now, in their order; the result of the last one is wanted if `isInterrupted`. */
+  takeUnsent(): Pending[] {
+    const unsent = this.#wanted ? [...this.#unsent, this.#wanted] : this.#unsent;
+    this.#unsent = [];
+    return unsent;
+  }
+
+  /** Keeps the result that was wanted, for the next run. */
   learn(result: Result): void {
-    const { pending } = this;
-    if (pending) this.#log.push({ ...pending, result });
-    this.pending = undefined;
+    if (this.#wanted) this.#log.push({ ...this.#wanted, result });
+    this.#wanted = undefined;
+  }
+
+  #ask(pending: Pending): Result {
+    if (!pending.query.hasResult) {
+      this.#unsent.push(pending);
+      this.#log.push({ ...pending, result: nothing });
+      this.#next++;
+      return nothing;
+    }
+    this.#wanted = pending;
+    throw new Interruption();
   }
 }
+
+const nothing: Result = { rows: [], columns: [], count: 0 };

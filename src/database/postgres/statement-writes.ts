@@ -6,7 +6,7 @@ import type { Connections } from "./connections.ts";
 import type { Session } from "./session.ts";
 import { causeOf } from "./errors.ts";
 import { changesLock, lockClass } from "./lock-keys.ts";
-import { Replay } from "./replay.ts";
+import { type Pending, Replay } from "./replay.ts";
 import { Retries } from "./retries.ts";
 import {
   type Answers,
@@ -109,9 +109,12 @@ export class StatementWrites {
       // The lock also waits for the end of an earlier transaction of ours.
       await Promise.all([session.query(begin, []), session.query(lock, [lockClass, changesLock])]);
       const hasCommitted = before !== undefined && (await this.#hasCommitted(session));
-      const decided = hasCommitted ? before : await this.#runAll(calls, session);
+      const sent: Promise<Result>[] = [];
+      const decided = hasCommitted ? before : await this.#runAll(calls, session, sent);
       decide(decided);
+      // If any has failed, the COMMIT is a rollback that says nothing.
       await Promise.all([
+        ...sent,
         // Something has to be written, or this commit would not wait for a standby that has not got the other yet.
         hasCommitted ? session.query(emit, []) : session.query(note, [this.#session, this.#number]),
         session.query(commitStatement, []),
@@ -124,24 +127,26 @@ export class StatementWrites {
     }
   }
 
-  async #runAll(calls: Call[], session: Session): Promise<Decided> {
+  async #runAll(calls: Call[], session: Session, sent: Promise<Result>[]): Promise<Decided> {
     const commit = new Commit();
     const outcomes: Outcome[] = [];
     for (const call of calls) {
       const run = new Run(this.#parts.statements, this.#tx);
-      const outcome = await this.#runAlone(call, run, session);
+      const outcome = await this.#runAlone(call, run, session, sent);
       outcomes.push(outcome);
       if (!("error" in outcome)) commit.include(run.commit);
     }
     return { outcomes, commit };
   }
 
-  async #runAlone(call: Call, run: Run, session: Session): Promise<Outcome> {
-    await session.query(savepoint, []);
+  // Statements are sent without waiting for the answers of those before, unless one of them is wanted: each round trip
+  // keeps all other changes waiting.
+  async #runAlone(call: Call, run: Run, session: Session, sent: Promise<Result>[]): Promise<Outcome> {
+    sent.push(session.query(savepoint, []));
     const outcome = await this.#runToItsEnd(call, run, session);
-    await ("error" in outcome
-      ? Promise.all([session.query(rollbackToSavepoint, []), session.query(release, [])])
-      : session.query(release, []));
+    if ("error" in outcome) sent.push(session.query(rollbackToSavepoint, []));
+    sent.push(session.query(release, []));
+    for (const each of sent) each.catch(() => {});
     return outcome;
   }
 
@@ -151,10 +156,13 @@ export class StatementWrites {
     try {
       while (true) {
         const ended = await run.once(call, drawn);
-        const { pending } = run.replay;
-        if (!pending) return { call, ...ended };
+        const { isInterrupted } = run.replay;
+        // What was undone by an error need not be sent any more.
+        if (!isInterrupted && "error" in ended) return { call, ...ended };
         try {
-          run.replay.learn(await session.query(pending.query.sql, pending.parameters));
+          const last = await sendAll(session, run.replay.takeUnsent());
+          if (!isInterrupted) return { call, ...ended };
+          if (last) run.replay.learn(last);
         } catch (error) {
           if (causeOf(error) !== undefined) throw error;
           return { call, error };
@@ -257,6 +265,14 @@ class Run implements Answers {
     const rows = appended.takeAll();
     takeNumbers(rows, this.replay.answer(appendQuery, parametersOf(rows, { version: null })), this.commit);
   }
+}
+
+/** Sends the statements and returns what the last one gave. @throws the error of the first that failed. */
+async function sendAll(session: Session, statements: readonly Pending[]): Promise<Result | undefined> {
+  const sent = statements.map(({ query, parameters }) => session.query(query.sql, parameters));
+  const [failed] = (await Promise.allSettled(sent)).filter(({ status }) => status === "rejected");
+  if (failed) throw (failed as PromiseRejectedResult).reason;
+  return await sent.at(-1);
 }
 
 let versions = 0;

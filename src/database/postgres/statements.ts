@@ -15,6 +15,8 @@ export type Query = {
   readonly sql: string;
   /** Whether it changes anything, or needs the lock that changes are made under. */
   readonly isChange: boolean;
+  /** Whether anybody looks at what it gives; if not, the function need not wait for it. */
+  readonly hasResult: boolean;
 };
 
 /**
@@ -44,9 +46,10 @@ export class PostgresStatements implements Statements {
 
   prepare<Row, Parameters extends SQLQueryBindings[]>(text: string): Statement<Row, Parameters> {
     const { text: sql, names } = numbered(text);
-    const query: Query = { sql, isChange: !/^\s*select\b/i.test(sql) };
-    const answer = (parameters: readonly unknown[]) =>
-      this.answers.answer(query, names.length === 0 ? parameters : namedParameters(names, parameters[0]));
+    const query: Query = { sql, isChange: !/^\s*select\b/i.test(sql), hasResult: true };
+    const answer = (parameters: readonly unknown[], asked = query) =>
+      this.answers.answer(asked, names.length === 0 ? parameters : namedParameters(names, parameters[0]));
+    const withoutResult: Query = { ...query, hasResult: false };
     return {
       get(...parameters) {
         const { columns, rows } = answer(parameters);
@@ -57,7 +60,7 @@ export class PostgresStatements implements Statements {
         return rows.map((row) => objectOf(columns, row) as Row);
       },
       values: (...parameters) => answer(parameters).rows as unknown[][],
-      run: (...parameters) => ({ changes: answer(parameters).count, lastInsertRowid: 0 }),
+      run: (...parameters) => void answer(parameters, withoutResult),
     };
   }
 }
