@@ -3,7 +3,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** One run of a change: what was drawn so far, in this run or the one before, and how much of it this run has used. */
 type Run = { drawn: unknown[]; used: number };
 
-const runs = new AsyncLocalStorage<Run>();
+/** Made with the first run: a process that has one pays for it with each request, and SQLite needs none. */
+let runs: AsyncLocalStorage<Run> | undefined;
 
 /**
  * Runs a change that may have to run again. What it draws from this module goes into the log; with the same log a later
@@ -11,6 +12,7 @@ const runs = new AsyncLocalStorage<Run>();
  * @throws Error when a run draws something else than the one before it did.
  */
 export function repeatable<T>(log: unknown[], run: () => T): T {
+  runs ??= new AsyncLocalStorage();
   return runs.run({ drawn: log, used: 0 }, run);
 }
 
@@ -38,7 +40,7 @@ export function randomBytes(length: number): Buffer {
 }
 
 function draw<Value>(make: () => Value, isValue: (value: unknown) => value is Value): Value {
-  const run = runs.getStore();
+  const run = runs?.getStore();
   if (run === undefined) return make();
   const { drawn } = run;
   if (run.used === drawn.length) drawn.push(make());
