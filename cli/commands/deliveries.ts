@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Database } from "../../src/database/database.ts";
+import { AttemptFeed } from "../../src/deliveries/attempt-feed.ts";
 import { listAttempts, showAttempt } from "../../src/deliveries/attempt-log.ts";
 import { replay } from "../../src/deliveries/replay.ts";
 import { webhookEvents } from "../../src/event-types.ts";
@@ -152,15 +153,10 @@ async function follow(
   process.stdout.once("error", end);
 
   output.note("Following. Stop it with Ctrl-C.");
-  let after = known[0]?.place ?? 0;
+  const feed = new AttemptFeed(database, team.id, { ...filter, limit: attemptsMax }, known);
   for (const attempt of known.toReversed()) output.line(lineOf(attempt));
-  for (let seen = 0; !isOver; seen = await changed(database, seen, () => isOver)) {
-    const attempts = await database.ask((db) =>
-      listAttempts(db, team.id, { ...filter, after, limit: attemptsMax }),
-    );
-    after = attempts[0]?.place ?? after;
-    for (const attempt of attempts.toReversed()) output.line(lineOf(attempt));
-  }
+  for (let seen = 0; !isOver; seen = await changed(database, seen, () => isOver))
+    for (const attempt of await feed.next()) output.line(lineOf(attempt));
 }
 
 /** With the time of day: "5m ago" would not stay true on the screen. */

@@ -27,8 +27,8 @@ export async function listLatestAttempts(
 }
 
 /**
- * Returns the team's attempts, newest first, at most `limit`, filtered by subscription or by failure. To poll for new
- * attempts, pass the highest `place` seen so far as `after`.
+ * Returns the team's attempts, newest first, at most `limit`, filtered by subscription or by failure, and those whose
+ * `place` is greater than `after`. To poll for new ones use `AttemptFeed`: one with a lower place may come later.
  */
 export async function listAttempts(
   db: Connection,

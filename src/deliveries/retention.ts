@@ -1,3 +1,4 @@
+import { waitForOthers } from "../database/alone.ts";
 import type { Database, Connection, Transaction } from "../database/database.ts";
 import { deleteEvents, selectEventSeqs, selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
 import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
@@ -100,7 +101,11 @@ export class Retention {
   /** Goes through all events once, because their age does not tell which of them are still needed. */
   async #deleteEvents(): Promise<number> {
     let deleted = 0;
-    const newest = await this.#database.ask(selectLastEventSeq);
+    // An event that is committed after those behind it would seem to be queued for nobody.
+    const newest = await this.#database.write(async (tx) => {
+      waitForOthers(tx);
+      return await selectLastEventSeq(tx);
+    });
     for (let after = 0; after < newest && !this.#throttle.isStopped;) {
       const [first] = await this.#database.ask((db) => selectEventSeqs(db, { after, limit: 1 }));
       if (first === undefined) break;

@@ -1,7 +1,12 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { until } from "./conditions.ts";
 import { lastingPort } from "./lasting-port.ts";
-import { MessageReader, type ProtocolMessage, StatementReader } from "./postgres-messages.ts";
+import {
+  MessageReader,
+  type ProtocolMessage,
+  StatementReader,
+  type StatementStep,
+} from "./postgres-messages.ts";
 
 /**
  * What happens to a statement: the connection is cut before it arrives; or when the database has answered it, but before
@@ -9,9 +14,12 @@ import { MessageReader, type ProtocolMessage, StatementReader } from "./postgres
  */
 type Fault = "lost" | "unanswered" | "delayed" | "open";
 
-type FindPlan = (statement: string) => Plan | undefined;
+type Plan = { statement: RegExp; fault: Fault; happen: (goOn: () => void) => void };
 
-type Plan = { isWanted: (statement: string) => boolean; fault: Fault; happen: (held: () => void) => void };
+type FindPlan = (step: StatementStep) => Plan | undefined;
+
+/** Faults that befall a statement before it has seen any data; the others wait until it runs. */
+const early: readonly Fault[] = ["lost", "delayed"];
 
 /**
  * Stands between servers and their PostgreSQL and fails as networks do: `await using proxy = await DatabaseProxy.start(port)`.
@@ -78,13 +86,7 @@ export class DatabaseProxy implements AsyncDisposable {
 
   /** Cuts the next connection that sends such a statement, before it arrives or before its answer does. */
   cutNext(statement: RegExp, fault: "lost" | "unanswered"): Promise<void> {
-    return new Promise((resolve) =>
-      this.#plans.push({
-        isWanted: (text) => statement.test(text),
-        fault,
-        happen: () => resolve(),
-      }),
-    );
+    return new Promise((resolve) => this.#plans.push({ statement, fault, happen: () => resolve() }));
   }
 
   /**
@@ -92,9 +94,7 @@ export class DatabaseProxy implements AsyncDisposable {
    * is called.
    */
   holdNext(statement: RegExp, fault: "delayed" | "open"): Promise<() => void> {
-    return new Promise((resolve) =>
-      this.#plans.push({ isWanted: (text) => statement.test(text), fault, happen: resolve }),
-    );
+    return new Promise((resolve) => this.#plans.push({ statement, fault, happen: resolve }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -104,8 +104,10 @@ export class DatabaseProxy implements AsyncDisposable {
 
   #meet(client: Socket): void {
     const link: Link = new Link(client, connect(this.#databasePort, "127.0.0.1"), {
-      planFor: (statement: string) => {
-        const at = this.#plans.findIndex(({ isWanted }) => isWanted(statement));
+      planFor: ({ text, isBound, isExecuted }) => {
+        const at = this.#plans.findIndex(
+          ({ statement, fault }) => (early.includes(fault) ? isBound : isExecuted) && statement.test(text),
+        );
         return at < 0 ? undefined : this.#plans.splice(at, 1)[0];
       },
       onEnd: () => this.#links.delete(link),
@@ -175,8 +177,8 @@ class Link {
   }
 
   #sendOne(message: ProtocolMessage): void {
-    const statement = this.#statements.executed(message);
-    const plan = statement === undefined ? undefined : this.#planFor(statement);
+    const step = this.#statements.step(message);
+    const plan = step && this.#planFor(step);
     if (plan?.fault === "lost") {
       this.cut();
       plan.happen(() => {});

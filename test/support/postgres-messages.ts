@@ -55,17 +55,20 @@ export class MessageReader {
   }
 }
 
-/** Knows which statement a client's message executes. */
+/** A statement that a message is about: it takes its view of the data when it is bound, and runs when it is executed. */
+export type StatementStep = { text: string; isBound: boolean; isExecuted: boolean };
+
+/** Knows which statement a client's message is about. */
 export class StatementReader {
   readonly #prepared = new Map<string, string>();
   #bound = "";
 
-  /** The text of the statement that the message executes; undefined when it executes none. */
-  executed({ type, bytes }: ProtocolMessage): string | undefined {
+  /** Undefined for a message that neither binds nor executes a statement. */
+  step({ type, bytes }: ProtocolMessage): StatementStep | undefined {
     const body = bytes.subarray(1 + lengthBytes);
     switch (type) {
       case "Q":
-        return textsOf(body)[0];
+        return { text: textsOf(body)[0] ?? "", isBound: true, isExecuted: true };
       case "P": {
         const [name = "", text = ""] = textsOf(body);
         this.#prepared.set(name, text);
@@ -73,9 +76,9 @@ export class StatementReader {
       }
       case "B":
         this.#bound = this.#prepared.get(textsOf(body)[1] ?? "") ?? "";
-        return undefined;
+        return { text: this.#bound, isBound: true, isExecuted: false };
       case "E":
-        return this.#bound;
+        return { text: this.#bound, isBound: false, isExecuted: true };
       default:
         return undefined;
     }
