@@ -19,6 +19,7 @@ import type { Listener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
 import { SharedRateLimit } from "./http/shared-rate-limit.ts";
+import { requireNoOthers } from "./nodes/key.ts";
 import { Node } from "./nodes/node.ts";
 import { TrustedProxies } from "./http/trusted-proxies.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
@@ -95,6 +96,7 @@ export async function startApp({
   const keys = findKey(dataDir, config.secretKey);
   if (config.secretKey !== "") await forgetKeyOfSettings(database, dataDir, keys);
   const vault = new Vault(keys);
+  if (connections && !(await vault.hasKeyOf(database))) await requireNoOthers(connections, dataDir);
   if (await vault.adopt(database)) {
     log.error(
       { reason: "The server now encrypts its secrets with another key than before." },

@@ -26,6 +26,12 @@ export class Vault {
     this.#keys = keys instanceof KeyRing ? keys : new KeyRing(() => ({ own: keys }));
   }
 
+  /** Whether it has the key that the workspace's secrets are encrypted with, or the workspace has none yet. */
+  async hasKeyOf(database: Database): Promise<boolean> {
+    const known = await database.ask(selectKeyCheck);
+    return known === undefined || this.#keys.withCheck(known) !== undefined;
+  }
+
   /**
    * Makes its own key the workspace's, as a server does at startup, unless the workspace's is one that it knows. Without
    * a key this does nothing. Returns whether the workspace had another key before.

@@ -1,0 +1,19 @@
+import type { Connections } from "../database/postgres/connections.ts";
+import { DomainError } from "../errors.ts";
+import { selectNodes } from "./store.ts";
+
+/**
+ * Call this for a server without the key that the secrets of its workspace are encrypted with. Alone, it would make its
+ * own key the workspace's, because that one may be lost; others have it and go on using it.
+ * @throws DomainError `key_missing` when other servers of the database run.
+ */
+export async function requireNoOthers(connections: Connections, dataDir: string): Promise<void> {
+  const [other] = await selectNodes(connections);
+  if (!other) return;
+  throw new DomainError(
+    "key_missing",
+    `The key in ${dataDir} is missing, or it is not the one that the other servers of this workspace use, such as ` +
+      `that on ${other.hostName}. Copy secret.key from its data folder, or set PARLEY_SECRET_KEY to its key, and ` +
+      "start again. If this key is the right one, stop the others first.",
+  );
+}
