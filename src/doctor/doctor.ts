@@ -3,8 +3,10 @@ import { type Config, type Environment, readConfig, readSetting } from "../confi
 import { DomainError } from "../errors.ts";
 import type { Database } from "../database/database.ts";
 import { openConnections } from "../database/postgres/connections.ts";
+import { databaseOfSettings, moveState } from "../database/postgres/here.ts";
 import { openPostgres } from "../database/postgres/open.ts";
 import { type ServerState, serverState } from "../database/postgres/server-state.ts";
+import { type MoveState, moveStateOf, notHere } from "../database/move-state.ts";
 import { findServer } from "../database/server-note.ts";
 import { parseDatabaseUrl } from "../input/database-url.ts";
 import { selectNodes } from "../nodes/store.ts";
@@ -104,11 +106,17 @@ async function examineFile(
   const { connection, file } = look;
   await check("SQLite", () => checkSqlite(file));
   const [migrated] = await check("migrations", () => checkMigrations(file));
+  if (migrated === "ok") await check("workspace", () => checkWhereabouts(moveStateOf(file), patient.dataDir));
   const [integrity] = await check("integrity", () => checkIntegrity(patient, look, isFull));
   await check("write-ahead log", () => checkLogSize(patient));
   // Such queries fail on other tables, and on damaged ones.
   if (migrated !== "ok" || integrity !== "ok" || look.isOutdated()) return undefined;
   return (question) => question(connection);
+}
+
+/** Finds nothing, unless the workspace has left for another place, or only part of it is here. */
+function checkWhereabouts(state: MoveState | undefined, here: string): Finding[] {
+  return state ? [failed("workspace", notHere(state, here).message)] : [];
 }
 
 /** Checks the database of the URL. Returns as `examineFile` does. */
@@ -124,6 +132,8 @@ async function examinePostgres(
   opened.defer(() => connections.close());
   if ((await check("database", () => checkAnswer(connections, url))).includes("failed")) return undefined;
   const [migrated] = await check("migrations", () => checkPostgresMigrations(connections));
+  const find = async () => checkWhereabouts(await moveState(connections.query), databaseOfSettings);
+  if (migrated === "ok" && (await check("workspace", find)).includes("failed")) return undefined;
   let state: ServerState | undefined;
   await check("PostgreSQL", async () => {
     state = await serverState(connections);

@@ -1,4 +1,3 @@
-import { type MoveState, moveStateQuery } from "../database/move-state.ts";
 import type { MoveSession } from "./postgres-session.ts";
 import { type MovedTable, type Row, typeOfColumn } from "./tables.ts";
 
@@ -33,15 +32,6 @@ export async function readPage(
     for (const place of integers) if (row[place] !== null) row[place] = BigInt(row[place] as string);
   }
   return rows as unknown as Row[];
-}
-
-/** Why the database may not be used; undefined when it may. */
-export async function readState(session: MoveSession): Promise<MoveState | undefined> {
-  const { rows } = await session.query(moveStateQuery);
-  const [row] = rows;
-  if (!row) return undefined;
-  const [state, place, since] = row as [MoveState["state"], string, bigint];
-  return { state, place, since: Number(since) };
 }
 
 /** Whether the database has a table of this name. */

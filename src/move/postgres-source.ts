@@ -1,8 +1,9 @@
 import { notHere } from "../database/move-state.ts";
 import { changesLock, lockClass, serversLock } from "../database/postgres/lock-keys.ts";
+import { moveState } from "../database/postgres/here.ts";
 import { DomainError } from "../errors.ts";
 import { closingOnPostgres } from "./closed-tables.ts";
-import { countRows, hasTable, readPage, readState } from "./postgres-pages.ts";
+import { countRows, hasTable, readPage } from "./postgres-pages.ts";
 import { type MoveSession, openSession } from "./postgres-session.ts";
 import type { Source } from "./side.ts";
 import type { MovedTable } from "./tables.ts";
@@ -25,7 +26,7 @@ export async function openPostgresSource(
   await requireAlone(session, place);
   await session.query("SELECT pg_advisory_lock($1::integer, $2::integer)", [lockClass, changesLock]);
   await session.script("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE workspace_stamp IN EXCLUSIVE MODE");
-  const state = await readState(session);
+  const state = await moveState(session.query);
   if (state && !(state.state === "left" && state.place === target)) throw notHere(state, place);
   const held = opening.move();
 

@@ -1,8 +1,9 @@
 import { type MoveState, notHere } from "../database/move-state.ts";
 import { postgresMigrations } from "../database/postgres/migrations.ts";
+import { moveState } from "../database/postgres/here.ts";
 import { DomainError } from "../errors.ts";
 import { arrayText } from "./postgres-array.ts";
-import { countRows, hasTable, readPage, readState, typeNames } from "./postgres-pages.ts";
+import { countRows, hasTable, readPage, typeNames } from "./postgres-pages.ts";
 import { type MoveSession, openSession } from "./postgres-session.ts";
 import { requireAlone } from "./postgres-source.ts";
 import { copiedOf, type Target } from "./side.ts";
@@ -99,7 +100,7 @@ export async function discardFromPostgres(url: string, place: string): Promise<b
   const { session } = opened;
   if (!(await hasTable(session, "move_state"))) return false;
   await requireAlone(session, place);
-  if ((await readState(session))?.state !== "arriving") return false;
+  if ((await moveState(session.query))?.state !== "arriving") return false;
   const tables = ["migrations", ...createdBy(/^CREATE (?:UNLOGGED )?TABLE (\w+)/gm)];
   const functions = createdBy(/^CREATE (?:OR REPLACE )?FUNCTION (\w+)/gm);
   await session.script(
@@ -129,7 +130,7 @@ async function requireFree(
     }
     return undefined;
   }
-  const state = (await hasTable(session, "move_state")) ? await readState(session) : undefined;
+  const state = (await hasTable(session, "move_state")) ? await moveState(session.query) : undefined;
   if (state && (state.state !== "arriving" || state.place !== source)) throw notHere(state, place);
   if (state || !(await hasTable(session, "teams"))) return state;
   const { rows } = await session.query("SELECT slug FROM teams LIMIT 1");

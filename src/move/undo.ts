@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { type MoveState, moveStateOf } from "../database/move-state.ts";
 import { holdServerLock, serverLockWaitMs } from "../database/server-lock.ts";
 import { writeLogNumberAfter } from "../database/wal-number.ts";
+import { moveState } from "../database/postgres/here.ts";
 import { DomainError } from "../errors.ts";
 import { timestamp } from "../timestamp.ts";
 import { triggerName } from "./closed-tables.ts";
-import { hasTable, readState } from "./postgres-pages.ts";
+import { hasTable } from "./postgres-pages.ts";
 import { openSession } from "./postgres-session.ts";
 import { requireAlone } from "./postgres-source.ts";
 import { movedTables } from "./tables.ts";
@@ -53,7 +54,7 @@ export async function undoInPostgres(url: string, here: string): Promise<string>
   await using opened = await openSession(url, here);
   const { session } = opened;
   await requireAlone(session, here);
-  const state = (await hasTable(session, "move_state")) ? await readState(session) : undefined;
+  const state = (await hasTable(session, "move_state")) ? await moveState(session.query) : undefined;
   const { place, since } = requireLeft(state, here);
   await session.query("BEGIN");
   for (const { name } of movedTables())

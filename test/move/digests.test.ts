@@ -39,7 +39,7 @@ test("every row of every table is the same on PostgreSQL and, moved back, the sa
   using other = temporaryFolder();
   await using database = await freshDatabase();
   const path = migrated(folder.path);
-  fillTables(path, 60);
+  fillTables(path, 25);
   const before = contentOfTables(path);
 
   const there = await (async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { Database as SqliteFile } from "bun:sqlite";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { run, runJson, runRefused } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
@@ -116,8 +117,9 @@ test("nobody can use or change the workspace while it is moved, on neither side"
   await using moving = await startMove(stage, dataDir);
   const serve = await runRefused(dataDir, ["serve", "--port", "0"]);
   expect(serve.message).toContain("Another parley is serving");
-  const create = await runRefused(dataDir, ["teams", "create", "--name", "B"]);
-  expect(create.message).toContain("Another process keeps the database locked");
+  // As a command does, which would wait for five seconds first.
+  using file = new SqliteFile(join(dataDir, "parley.db"));
+  expect(() => file.run("UPDATE teams SET name = 'B'")).toThrow("database is locked");
   for (const args of [
     ["teams", "list"],
     ["serve", "--port", "0"],
@@ -142,5 +144,30 @@ test("a connection that is cut ends the move with the reason, and the next one g
   );
   await moving.goOn();
   expect(await runJson<object[]>(dataDir, ["teams", "list"])).toHaveLength(1);
+  expect((await moveTo(dataDir, stage.url)).resumed_rows).toBeGreaterThan(1_000);
+});
+
+test("a disk that fills up where the workspace goes to is named, and the workspace stays where it is", async () => {
+  const target = stage.path("full");
+  mkdirSync(target);
+  const script = 'mount -t tmpfs -o size=1m none "$1" && exec "$2" --data-dir "$3" move --to "$1" --yes';
+  const within = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
+  const dataDir = stage.copyOfAcme("too-large");
+  const child = Bun.spawn([...within, target, parley, dataDir], { stdout: "pipe", stderr: "pipe" });
+  expect(await child.stderr.text()).toContain(`The disk that holds ${target} is full.`);
+  expect(await child.exited).toBe(1);
+  expect(await runJson<object[]>(dataDir, ["teams", "list"])).toMatchObject([{ name: "Acme" }]);
+});
+
+test("interrupted at a terminal, a move says what has become of it", async () => {
+  const dataDir = stage.copyOfAcme("interrupted");
+  await using moving = await startMove(stage, dataDir);
+  moving.interrupt();
+  await moving.goOn();
+  const { status, stdout } = await moving.ended;
+  expect(status).toBe(1);
+  expect((JSON.parse(stdout) as { message: string }).message).toBe(
+    `Stopped. The workspace in ${dataDir} is as it was. Go on with the same command, or add --discard.`,
+  );
   expect((await moveTo(dataDir, stage.url)).resumed_rows).toBeGreaterThan(1_000);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { Database as SqliteFile } from "bun:sqlite";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { run, runJson, runRefused } from "../support/cli.ts";
+import { onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { startServer } from "../support/server.ts";
 import { messages, type Moved, MoveStage, moveTo } from "./stage.ts";
 
@@ -95,6 +95,10 @@ test("a moved workspace is served from the database, and nothing is written any 
       `The workspace in the database of PARLEY_DATABASE_URL was moved to ${there} at `,
     );
   }
+  const examined = await run(dataDir, ["doctor", "--json"], environment);
+  expect(examined.stdout).toContain(
+    `The workspace in the database of PARLEY_DATABASE_URL was moved to ${there}`,
+  );
 });
 
 test("a move can be undone: the workspace is used here again, and what waits is held", async () => {
@@ -148,6 +152,34 @@ test("a URL can be read from a file", async () => {
   writeFileSync(file, `${stage.url}\n`);
   const moved = await runJson<Moved>(stage.copyOfAcme("by-file"), ["move", "--to-file", file, "--yes"]);
   expect(moved.rows).toBeGreaterThan(messages);
+});
+
+test("on a terminal a move asks first and shows how far it is", async () => {
+  await using screen = onTerminal(stage.copyOfAcme("asked"), ["move", "--to", stage.url]);
+  await screen.shows("Move the workspace in");
+  screen.type("y");
+  await screen.shows("Copying ");
+  await screen.shows("Moved 5,0");
+  expect(await screen.ended()).toBe(0);
+  const lines = screen.text.split(/[\r\n]+/).filter((line) => /^(Copying|Checking) /.test(line));
+  for (const line of lines) {
+    expect(line).toMatch(
+      /^(Copying|Checking) \w+: [\d,]+ of [\d,]+ \(\d+%\)(, [\d,]+\/s(, \d+ \w+ left)?)?$/,
+    );
+    expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
+  }
+});
+
+test("doctor says where a workspace is that has left", async () => {
+  const dataDir = stage.copyOfAcme("examined");
+  const { to } = await moveTo(dataDir, stage.url);
+  const { status, stdout } = await run(dataDir, ["doctor", "--json"]);
+  expect(status).toBe(1);
+  const { data } = JSON.parse(stdout) as { data: Array<{ check: string; state: string; found: string }> };
+  expect(data.find(({ check }) => check === "workspace")).toMatchObject({
+    state: "failed",
+    found: expect.stringContaining(`was moved to ${to} at `) as string,
+  });
 });
 
 test("without a terminal a move has to be confirmed, and to say where", async () => {

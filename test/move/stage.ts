@@ -99,7 +99,7 @@ export async function moveTo(dataDir: string, to: string): Promise<Moved> {
 }
 
 /** A move that has begun: it waits until `goOn`. */
-type Moving = AsyncDisposable & { goOn(): Promise<void>; ended: Promise<Ran> };
+type Moving = AsyncDisposable & { goOn(): Promise<void>; interrupt(): void; ended: Promise<Ran> };
 
 /** Starts a move of the folder to the database of the stage, which waits when part of the messages is copied. */
 export async function startMove({ sql, url }: MoveStage, dataDir: string): Promise<Moving> {
@@ -129,6 +129,7 @@ export async function startMove({ sql, url }: MoveStage, dataDir: string): Promi
   });
   return {
     ended: said.then(([stdout, stderr, status]) => ({ stdout, stderr, status })),
+    interrupt: () => child.kill("SIGINT"),
     async goOn() {
       await sql`SELECT pg_advisory_unlock(1)`;
       await sql`DROP FUNCTION wait_for_test CASCADE`;
