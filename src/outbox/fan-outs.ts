@@ -30,7 +30,10 @@ export function beginFanOut(
   tx.commit.hasFanOuts = true;
 }
 
-/** Whether events of the team are still being queued. */
+/**
+ * Whether events of the team are still being queued, for a change that puts an event down. On PostgreSQL it may say no
+ * without a look, since whoever writes the event looks.
+ */
 export function hasFanOuts(tx: Transaction, teamId: string): boolean {
   if (tx.commit.presumesNoFanOuts) return false;
   let isAny = anyFanOuts.get(tx.commit);

@@ -1,8 +1,7 @@
 import type { Database, Connection, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
-import { hasFanOuts } from "../outbox/fan-outs.ts";
-import { selectStillToQueue } from "../outbox/fan-out-store.ts";
+import { hasFanOutOfTeam, selectStillToQueue } from "../outbox/fan-out-store.ts";
 import { deleteJobs, selectWaiting } from "../outbox/job-store.ts";
 import { timestamp } from "../timestamp.ts";
 import { findCreator } from "./creators.ts";
@@ -85,7 +84,7 @@ function creatorGoneError(name: string): DomainError {
 /** Makes fan-outs in progress skip the subscription, and records the number of events. */
 async function skipFanOuts(tx: Transaction, teamId: string, id: string, actor: string): Promise<void> {
   const row = await getSubscription(tx, teamId, id);
-  if (!hasFanOuts(tx, teamId)) return;
+  if (!hasFanOutOfTeam(tx, teamId)) return;
   const { count } = selectStillToQueue(tx, teamId, row.id);
   if (count > 0) await recordDiscarded(tx, row, count, actor);
   await updateFilters(tx, row.id, await selectLastEventSeq(tx));
