@@ -171,13 +171,14 @@ describe("a command with another key than the server's", () => {
     const named = { name: "CI", signed: true };
 
     const foreign = new Vault(randomBytes(32));
-    for (const refused of [
+    const refusals = [
       createSubscription({ ...parts, vault: foreign }, team.id, input, actor),
       database.write((tx) => rotateSecret(tx, foreign, team.id, listener.subscription.id, 0, actor)),
       database.write((tx) => createIncomingWebhook(tx, foreign, { bot, channel }, named, actor)),
       database.write((tx) => rotateIncomingSecret(tx, foreign, team.id, hook.id, actor)),
-    ]) {
-      expect(await refusalOf(refused)).toMatch(/not the key that the server.*PARLEY_SECRET_KEY.*secret\.key/);
+    ].map(refusalOf);
+    for (const refusal of await Promise.all(refusals)) {
+      expect(refusal).toMatch(/not the key that the server.*PARLEY_SECRET_KEY.*secret\.key/);
     }
     expect((await stage.api.get<{ data: unknown[] }>("/webhooks")).json.data).toHaveLength(1);
     const headers = { "x-signature-256": ingestDigest(body, hook.secret) };

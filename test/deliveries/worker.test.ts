@@ -14,6 +14,7 @@ import { refuseInserts } from "../support/tampering.ts";
 import { rowsOf } from "../support/data.ts";
 import { until } from "../support/conditions.ts";
 import { type Receiver, startReceiver } from "../support/receivers/receiver.ts";
+import { appendMessage } from "../../src/messages/append.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { actor, openWorkspace } from "../support/workspace.ts";
 import { settled } from "./memory-queue.ts";
@@ -106,8 +107,11 @@ test("a subscription whose secret cannot be read is logged once, however many jo
 test("a job whose event is gone is skipped and delays nothing", async () => {
   await using receiver = startReceiver();
   await using stage = await startWorker(receiver);
-  const { database, post } = stage;
-  await Promise.all([post("lost"), database.write(async (tx) => tx.run(sql`DELETE FROM events`))]);
+  const { database, post, team } = stage;
+  await database.write((tx) => {
+    appendMessage(tx, team.general, team.owner, { type: "standard", body: "lost" });
+    tx.run(sql`DELETE FROM events`);
+  });
   await post("hello");
   const request = await receiver.nth(1);
   expect(JSON.parse(request.text)).toMatchObject({ data: { body: "hello" } });

@@ -4,6 +4,7 @@ import { linesForPeople } from "../../src/log/for-people.ts";
 import { createLog } from "../../src/log/log.ts";
 import { onTerminal, keys } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
+import { environmentOf } from "../support/engine.ts";
 import { parley } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { openWorkspace } from "../support/workspace.ts";
@@ -102,7 +103,7 @@ describe("parley serve", () => {
     using folder = temporaryFolder();
     await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     await using child = Bun.spawn([parley, "serve", "--port", "0", "--data-dir", folder.path], {
-      env: {},
+      env: environmentOf(folder.path),
       stdout: "pipe",
       stderr: "pipe",
     });

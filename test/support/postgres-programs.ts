@@ -22,9 +22,9 @@ export function requireFolderOfPrograms(): string {
 }
 
 /** The number of PostgreSQL's version before its first dot. */
-export const majorVersion = readMajorVersion();
+export const postgresVersion = readVersion();
 
-function readMajorVersion(): number {
+function readVersion(): number {
   if (folderOfPrograms === undefined) return 0;
   const { stdout } = Bun.spawnSync([join(folderOfPrograms, "postgres"), "--version"]);
   return Number(/ (\d+)/.exec(stdout.toString())?.[1]);

@@ -16,7 +16,7 @@ import {
   account,
   asAccount,
   command,
-  majorVersion,
+  postgresVersion,
   requireFolderOfPrograms,
   runNow,
   textOf,
@@ -32,6 +32,8 @@ const settingsOfTests = {
   max_connections: "300",
   shared_buffers: "32MB",
   max_wal_size: "256MB",
+  // In its folder, and gone with it when it is killed.
+  dynamic_shared_memory_type: "mmap",
   autovacuum: "off",
   jit: "off",
 };
@@ -174,7 +176,7 @@ export async function startPostgres(
  */
 async function initialize(folder: string, password: string): Promise<void> {
   writeFileSync(join(folder, "password"), password);
-  const locale = majorVersion >= 15 ? ["--locale-provider=icu", "--icu-locale=en-US"] : [];
+  const locale = postgresVersion >= 15 ? ["--locale-provider=icu", "--icu-locale=en-US"] : [];
   const access = ["--auth-local=trust", "--auth-host=md5", "--pwfile=password", "-U", user];
   await command(folder, [
     "initdb",
@@ -191,7 +193,7 @@ async function initialize(folder: string, password: string): Promise<void> {
 }
 
 function creation(name: string, template: string): string {
-  const strategy = majorVersion >= 15 ? " STRATEGY file_copy" : "";
+  const strategy = postgresVersion >= 15 ? " STRATEGY file_copy" : "";
   return `CREATE DATABASE "${name}" TEMPLATE "${template}"${strategy}`;
 }
 
