@@ -3,7 +3,7 @@ import type { Connections } from "../database/postgres/connections.ts";
 import { requireHere } from "../database/postgres/here.ts";
 import { joinServers } from "../database/postgres/migrate.ts";
 import type { Session } from "../database/postgres/session.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError, type ErrorCode } from "../errors.ts";
 import type { Log } from "../log/log.ts";
 import { version } from "../version.ts";
 import { listenToNotices, sayNow, WorkNotices } from "./notices.ts";
@@ -38,6 +38,9 @@ const looksBeforeTaking = 5;
 /** How often work that nobody was told of is looked for, in looks. */
 const looksPerWorkLook = 15;
 
+/** A newer version has changed the tables, or the workspace is elsewhere. */
+const mustEnd: ReadonlySet<ErrorCode> = new Set(["data_too_new", "not_found"]);
+
 /** What a node tells its process. */
 export type NodeListener = {
   /** These subscriptions have work, and this node owns them. */
@@ -46,7 +49,7 @@ export type NodeListener = {
   onAnyWork: () => void;
   /** It is time to look for work: this node may own more than before, or another may have ended without telling. */
   onLook: () => void;
-  /** A newer version has changed the tables while this node had lost its session: it must end. */
+  /** A newer version has changed the tables, or the workspace was moved, while this node had no session: it must end. */
   onTooOld: (error: DomainError) => void;
 };
 
@@ -160,7 +163,7 @@ export class Node {
         else if (this.#session) await this.#look(this.#session);
         else await this.#begin();
       } catch (err) {
-        if (err instanceof DomainError && err.code === "data_too_new") this.#listener?.onTooOld(err);
+        if (err instanceof DomainError && mustEnd.has(err.code)) this.#listener?.onTooOld(err);
         else this.#log.error({ err }, "nodes.look_failed");
         // What the session holds by now is uncertain.
         this.#drop();
