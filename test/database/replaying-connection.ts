@@ -3,8 +3,8 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { Commit } from "../../src/database/commit.ts";
 import type { Connection, Transaction } from "../../src/database/database.ts";
 import type { Connections } from "../../src/database/postgres/connections.ts";
-import { Replay } from "../../src/database/postgres/replay.ts";
-import { PostgresStatements, type Result } from "../../src/database/postgres/statements.ts";
+import { StatementRun } from "../../src/database/postgres/statement-run.ts";
+import { PostgresStatements } from "../../src/database/postgres/statements.ts";
 import * as schema from "../../src/database/schema.ts";
 
 /** A statement as PostgreSQL ran it. */
@@ -18,35 +18,30 @@ export async function runOn<Value>(
   connections: Connections,
   work: (tx: Transaction) => Value | Promise<Value>,
 ): Promise<{ value: Value; ran: Ran[] }> {
-  const replay = new Replay();
-  const tx = transactionOf(replay);
   const ran: Ran[] = [];
-  const send = async () => {
-    let last: Result | undefined;
-    for (const { query, parameters } of replay.takeUnsent()) {
-      ran.push({ text: query.sql, parameters });
-      last = await connections.query(query.sql, parameters);
-    }
-    return last;
-  };
+  const run = new StatementRun((text, parameters) => {
+    ran.push({ text, parameters });
+    return connections.query(text, parameters);
+  }, new Commit());
+  const tx = transactionOf(run);
   for (;;) {
-    replay.begin();
+    tx.commit = new Commit();
+    run.begin(tx.commit);
     try {
       const value = await work(tx);
-      await send();
+      await run.finish();
       return { value, ran };
     } catch (error) {
-      if (!replay.isInterrupted) throw error;
-      const last = await send();
-      if (last) replay.learn(last);
+      if (!run.isInterrupted) throw error;
+      await run.fetch();
     }
   }
 }
 
 /** Each read of the cache version returns a new one, so that nothing is served from the cache. */
-function transactionOf(replay: Replay): Transaction {
+function transactionOf(run: StatementRun): Transaction {
   const statements = new PostgresStatements();
-  statements.answers = replay;
+  statements.answers = run;
   const connection = Object.assign(drizzle(statements as unknown as SqliteFile, { schema }), {
     engine: "postgres" as const,
     cacheVersion: { now: () => crypto.randomUUID(), forget: () => {} },

@@ -20,6 +20,7 @@ const parameters = 37;
 export const appendQuery: Query = {
   sql: `SELECT said, stamp_now, event_seqs, attempt_seqs FROM append_rows(${Array.from({ length: parameters }, (_, at) => `$${at + 1}`).join(", ")})`,
   isChange: true,
+  tables: ["channels", "messages", "events", "jobs", "attempts", "subscriptions", "tokens"],
   hasResult: true,
 };
 

@@ -1,6 +1,6 @@
 import type { Appended } from "../appended.ts";
+import type { Sent } from "./statement-run.ts";
 import { Interruption, type Answers, type Query, type Result } from "./statements.ts";
-import type { Pending } from "./replay.ts";
 
 /**
  * Answers a function from what was loaded for it, whatever the order in which it asks. What is not loaded is noted and
@@ -11,7 +11,7 @@ export class Facts implements Answers {
   #appended: Appended | undefined;
   readonly #known = new Map<string, Result>();
   /** What the last run came to and could not know. */
-  missing: Pending | undefined;
+  missing: Sent | undefined;
   /** Whether the last run came to a statement that needs a transaction. */
   needsTransaction = false;
   /** The version of cacheable data that the function sees; undefined until it is needed. */
@@ -55,7 +55,7 @@ export class Facts implements Answers {
     throw new Interruption();
   }
 
-  learn({ query, parameters }: Pending, result: Result): void {
+  learn({ query, parameters }: Sent, result: Result): void {
     this.#known.set(keyOf(query, parameters), result);
   }
 }

@@ -5,6 +5,7 @@ import { Commit } from "../commit.ts";
 import type { Connection, Database, Transaction } from "../database.ts";
 import * as schema from "../schema.ts";
 import { appendRowsOver } from "./append-rows.ts";
+import { waitWhereAwaited } from "./awaited.ts";
 import { type Connections, openConnections } from "./connections.ts";
 import { explainDatabaseError } from "./errors.ts";
 import { requireHere } from "./here.ts";
@@ -90,7 +91,11 @@ export async function openPostgres(
   const statementWrites = new StatementWrites({
     connections,
     statements: stated,
-    connect: (version) => transaction(stated, version),
+    connect(version) {
+      const tx = transaction(stated, version);
+      waitWhereAwaited(tx, stated);
+      return tx;
+    },
     announce,
     explain,
   });

@@ -1,20 +1,13 @@
 import { repeatable } from "../../system/repeatable.ts";
 import { Commit } from "../commit.ts";
 import type { CommitObserver, Transaction } from "../database.ts";
-import { appendQuery, parametersOf, takeNumbers } from "./append-rows.ts";
 import type { Connections } from "./connections.ts";
 import type { Session } from "./session.ts";
 import { causeOf } from "./errors.ts";
 import { changesLock, lockClass } from "./lock-keys.ts";
-import { type Pending, Replay } from "./replay.ts";
 import { Retries } from "./retries.ts";
-import {
-  type Answers,
-  nobodyAnswers,
-  type PostgresStatements,
-  type Query,
-  type Result,
-} from "./statements.ts";
+import { StatementRun } from "./statement-run.ts";
+import { nobodyAnswers, type PostgresStatements, type Result } from "./statements.ts";
 import type { Call, Outcome } from "./write-loop.ts";
 
 /** The maximum number of calls per commit: while their transaction runs, nobody else can commit. */
@@ -23,13 +16,12 @@ const callsPerCommit = 64;
 /**
  * The changes that need statements. They run one after another, over all nodes, under a lock that also keeps away commits
  * of rows put down: like SQLite's, no change ever sees another's half. Each is a plain function that runs again after
- * each of its statements (see `Replay`); the calls that wait share a transaction, each in a savepoint of its own.
+ * each of its statements (see `StatementRun`); the calls that wait share a transaction, each in a savepoint of its own.
  */
 export class StatementWrites {
   observer: CommitObserver | undefined;
   readonly #parts: StatementWritesParts;
   readonly #tx: Transaction;
-  #run: Run | undefined;
   #waiting: Call[] = [];
   #isRunning = false;
   #whenDrained: Array<() => void> = [];
@@ -40,10 +32,7 @@ export class StatementWrites {
 
   constructor(parts: StatementWritesParts) {
     this.#parts = parts;
-    this.#tx = parts.connect(() => {
-      if (!this.#run) throw new Error("Cached data was asked for outside of a change.");
-      return this.#run.version();
-    });
+    this.#tx = parts.connect(newVersion);
   }
 
   add(call: Call): void {
@@ -131,45 +120,61 @@ export class StatementWrites {
     const commit = new Commit();
     const outcomes: Outcome[] = [];
     for (const call of calls) {
-      const run = new Run(this.#parts.statements, this.#tx);
-      const outcome = await this.#runAlone(call, run, session, sent);
+      const outcome = await this.#runAlone(call, session, sent);
       outcomes.push(outcome);
-      if (!("error" in outcome)) commit.include(run.commit);
+      if (!("error" in outcome)) commit.include(outcome.commit);
     }
     return { outcomes, commit };
   }
 
   // Statements are sent without waiting for the answers of those before, unless one of them is wanted: each round trip
   // keeps all other changes waiting.
-  async #runAlone(call: Call, run: Run, session: Session, sent: Promise<Result>[]): Promise<Outcome> {
+  async #runAlone(
+    call: Call,
+    session: Session,
+    sent: Promise<Result>[],
+  ): Promise<Outcome & { commit: Commit }> {
     sent.push(session.query(savepoint, []));
-    const outcome = await this.#runToItsEnd(call, run, session);
+    const outcome = await this.#runToItsEnd(call, session);
     if ("error" in outcome) sent.push(session.query(rollbackToSavepoint, []));
     sent.push(session.query(release, []));
     for (const each of sent) each.catch(() => {});
     return outcome;
   }
 
-  async #runToItsEnd(call: Call, run: Run, session: Session): Promise<Outcome> {
+  async #runToItsEnd(call: Call, session: Session): Promise<Outcome & { commit: Commit }> {
     const drawn: unknown[] = [];
-    this.#run = run;
+    const commit = () => Object.assign(new Commit(), { traceparent: call.traced?.traceparent ?? null });
+    const run = new StatementRun((text, parameters) => session.query(text, parameters), commit());
+    this.#parts.statements.answers = run;
     try {
       while (true) {
-        const ended = await run.once(call, drawn);
-        const { isInterrupted } = run.replay;
+        this.#tx.commit = commit();
+        run.begin(this.#tx.commit);
+        const ended = await this.#runOnce(call, drawn);
         // What was undone by an error need not be sent any more.
-        if (!isInterrupted && "error" in ended) return { call, ...ended };
+        if (!run.isInterrupted && "error" in ended) return { call, commit: this.#tx.commit, ...ended };
         try {
-          const last = await sendAll(session, run.replay.takeUnsent());
-          if (!isInterrupted) return { call, ...ended };
-          if (last) run.replay.learn(last);
+          if (run.isInterrupted) await run.fetch();
+          else {
+            await run.finish();
+            return { call, commit: this.#tx.commit, ...ended };
+          }
         } catch (error) {
           if (causeOf(error) !== undefined) throw error;
-          return { call, error };
+          return { call, commit: this.#tx.commit, error };
         }
       }
     } finally {
-      this.#run = undefined;
+      this.#parts.statements.answers = nobodyAnswers;
+    }
+  }
+
+  async #runOnce(call: Call, drawn: unknown[]): Promise<{ value: unknown } | { error: unknown }> {
+    try {
+      return { value: await repeatable(drawn, async () => await call.change(this.#tx)) };
+    } catch (error) {
+      return { error };
     }
   }
 
@@ -207,74 +212,7 @@ export type StatementWritesParts = {
 /** What the calls of a transaction have come to, if it commits. */
 type Decided = { outcomes: Outcome[]; commit: Commit };
 
-/** One call on its way through the runs of its change. */
-class Run implements Answers {
-  readonly replay = new Replay();
-  readonly #statements: PostgresStatements;
-  readonly #tx: Transaction;
-  #version = "";
-  commit = new Commit();
-
-  constructor(statements: PostgresStatements, tx: Transaction) {
-    this.#statements = statements;
-    this.#tx = tx;
-  }
-
-  /** Runs the change once, as far as it comes. */
-  async once(call: Call, drawn: unknown[]): Promise<{ value: unknown } | { error: unknown }> {
-    this.replay.begin();
-    this.#version = newVersion();
-    this.commit = new Commit();
-    this.commit.traceparent = call.traced?.traceparent ?? null;
-    this.#tx.commit = this.commit;
-    this.#statements.answers = this;
-    try {
-      return {
-        value: await repeatable(drawn, async () => {
-          const value = await call.change(this.#tx);
-          this.#writeRows();
-          return value;
-        }),
-      };
-    } catch (error) {
-      return { error };
-    } finally {
-      this.#statements.answers = nobodyAnswers;
-    }
-  }
-
-  /**
-   * The version for `cached`: another one in each run, since a run must come to the same statements as those before it,
-   * and after each change.
-   */
-  version(): string {
-    return this.#version;
-  }
-
-  answer(query: Query, parameters: readonly unknown[]): Result {
-    this.#writeRows();
-    const result = this.replay.answer(query, parameters);
-    if (query.isChange) this.#version = newVersion();
-    return result;
-  }
-
-  /** Writes the rows that were put down so far, for statements after them have to see them. */
-  #writeRows(): void {
-    const { appended } = this.commit;
-    if (appended.isEmpty || appended.isLeftAside) return;
-    const rows = appended.takeAll();
-    takeNumbers(rows, this.replay.answer(appendQuery, parametersOf(rows, { version: null })), this.commit);
-  }
-}
-
-/** Sends the statements and returns what the last one gave. @throws the error of the first that failed. */
-async function sendAll(session: Session, statements: readonly Pending[]): Promise<Result | undefined> {
-  const sent = statements.map(({ query, parameters }) => session.query(query.sql, parameters));
-  const [failed] = (await Promise.allSettled(sent)).filter(({ status }) => status === "rejected");
-  if (failed) throw (failed as PromiseRejectedResult).reason;
-  return await sent.at(-1);
-}
-
+/** A version for `cached` that no other look has: what the change reads is remembered by its run. */
 let versions = 0;
 const newVersion = () => String(++versions);
 

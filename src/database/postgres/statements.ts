@@ -1,4 +1,6 @@
 import type { SQLQueryBindings } from "bun:sqlite";
+import { getTableName } from "drizzle-orm";
+import * as schema from "../schema.ts";
 import type { Statement, Statements } from "../statements.ts";
 import { numbered } from "./placeholders.ts";
 
@@ -15,6 +17,8 @@ export type Query = {
   readonly sql: string;
   /** Whether it changes anything, or needs the lock that changes are made under. */
   readonly isChange: boolean;
+  /** The tables that it reads or changes. */
+  readonly tables: readonly string[];
   /** Whether anybody looks at what it gives; if not, the function need not wait for it. */
   readonly hasResult: boolean;
 };
@@ -23,7 +27,11 @@ export type Query = {
  * What answers the statements of a function that runs now: from what is loaded, or by throwing an `Interruption`, after
  * which the function runs again.
  */
-export type Answers = { answer(query: Query, parameters: readonly unknown[]): Result };
+export type Answers = {
+  answer(query: Query, parameters: readonly unknown[]): Result;
+  /** Waits until `answer` has an answer to this statement; undefined where it is better to be interrupted. */
+  foresee?(query: Query, parameters: readonly unknown[]): Promise<void>;
+};
 
 /**
  * Ends a run of a plain function whose statement has no answer yet. No fault and no `Error`: rules must let it pass, and
@@ -45,8 +53,8 @@ export class PostgresStatements implements Statements {
   answers: Answers = nobodyAnswers;
 
   prepare<Row, Parameters extends SQLQueryBindings[]>(text: string): Statement<Row, Parameters> {
-    const { text: sql, names } = numbered(text);
-    const query: Query = { sql, isChange: !/^\s*select\b/i.test(sql), hasResult: true };
+    const { names } = numbered(text);
+    const query = queryOf(text);
     const answer = (parameters: readonly unknown[], asked = query) =>
       this.answers.answer(asked, names.length === 0 ? parameters : namedParameters(names, parameters[0]));
     const withoutResult: Query = { ...query, hasResult: false };
@@ -64,6 +72,15 @@ export class PostgresStatements implements Statements {
     };
   }
 }
+
+/** The statement of this text, whose result somebody looks at. */
+export function queryOf(text: string): Query {
+  const { text: sql } = numbered(text);
+  const isChange = !/^\s*select\b/i.test(sql);
+  return { sql, isChange, tables: tableNames.filter((name) => sql.includes(name)), hasResult: true };
+}
+
+const tableNames = Object.values(schema).map(getTableName);
 
 function objectOf(columns: readonly string[], row: readonly unknown[]): Record<string, unknown> {
   const object: Record<string, unknown> = {};

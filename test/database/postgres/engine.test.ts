@@ -5,7 +5,10 @@ import type { Connection } from "../../../src/database/database.ts";
 import { getMessage, postMessage } from "../../../src/messages/messages.ts";
 import { subjectOf } from "../../../src/users/users.ts";
 import { freshDatabase } from "../../support/postgres.ts";
-import { Workspace } from "../../support/workspace.ts";
+import { selectMembers } from "../../../src/channels/member-store.ts";
+import { createPerson } from "../../../src/accounts/people.ts";
+import { joinChannel, leaveChannel } from "../../../src/members/members.ts";
+import { actor, Workspace } from "../../support/workspace.ts";
 
 /** The positions of the channel's messages, in ascending order. */
 function positionsOf(db: Connection, channelId: string): number[] {
@@ -74,4 +77,24 @@ test("a change on PostgreSQL that has posted and asks for the message sees it", 
     return [id, getMessage(tx, subject, general.id, id)];
   });
   expect(seen).toMatchObject({ id: posted, body: "hello" });
+});
+
+test("a change on PostgreSQL runs once however many statements it awaits, and sees what it has changed", async () => {
+  await using fresh = await freshDatabase();
+  await using workspace = new Workspace(await openPostgres(fresh.url));
+  const { owner, general } = await workspace.team("Acme");
+  let runs = 0;
+  const members = await workspace.database.write(async (tx) => {
+    runs++;
+    for (let number = 0; number < 60; number++) {
+      const user = await createPerson(tx, owner.teamId, { name: `Person ${number}`, role: "member" }, actor);
+      await joinChannel(tx, general, user, actor);
+      if (number % 2 === 0) await leaveChannel(tx, general, user, actor);
+    }
+    return await selectMembers(tx, general.id);
+  });
+  const { length } = members.filter(({ id }) => id !== owner.id);
+  expect(length).toBe(30);
+  // What it reads by plain calls interrupts it, but not each time.
+  expect(runs).toBeLessThan(50);
 });
