@@ -19,7 +19,6 @@ import type { Listener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
 import { SharedRateLimit } from "./http/shared-rate-limit.ts";
-import { requireNoOthers } from "./nodes/key.ts";
 import { Node } from "./nodes/node.ts";
 import { TrustedProxies } from "./http/trusted-proxies.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
@@ -32,12 +31,11 @@ import { startLazyParts } from "./system/lazy-parts.ts";
 import type { Log } from "./log/log.ts";
 import { whyTooShort } from "./scim/credential.ts";
 import { findDirectoryTeam } from "./scim/team.ts";
-import { findKey, keyFile } from "./secrets/key-file.ts";
-import { forgetKeyOfSettings } from "./key-rotation/rotate.ts";
+import { keyFile } from "./secrets/key-file.ts";
+import { openVault } from "./key-rotation/server-key.ts";
 import { findUnreadableSecrets } from "./unreadable-secrets.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 import { selectKeyRotation } from "./secrets/store.ts";
-import { Vault } from "./secrets/vault.ts";
 import { findExposed, findExposedSecrets } from "./system/trusted-files.ts";
 import { timestamp } from "./timestamp.ts";
 import { version } from "./version.ts";
@@ -93,16 +91,7 @@ export async function startApp({
   const node = connections && new Node(connections, log);
   const checkedInMs = database.file ? checkDatabase(database.file, dataDir) : 0;
   const { ca, ...guardOverrides } = overrides;
-  const keys = findKey(dataDir, config.secretKey);
-  if (config.secretKey !== "") await forgetKeyOfSettings(database, dataDir, keys);
-  const vault = new Vault(keys);
-  if (connections && !(await vault.hasKeyOf(database))) await requireNoOthers(connections, dataDir);
-  if (await vault.adopt(database)) {
-    log.error(
-      { reason: "The server now encrypts its secrets with another key than before." },
-      "secrets.key_changed",
-    );
-  }
+  const vault = await openVault({ database, dataDir, log }, config.secretKey);
   for (const exposed of findExposed(dataDir, keyFile(dataDir))) log.warn(exposed, "data_folder.exposed");
   for (const exposed of findExposedSecrets(secretFiles(dataDir, processEnvironment)))
     log.warn(exposed, "secret_file.exposed");

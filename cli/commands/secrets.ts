@@ -56,7 +56,7 @@ function textOf(path: string): string {
 }
 
 function outcomeLines(outcome: RotationOutcome): string[] {
-  const { key, old_key, old_key_file, new_key_file, secrets, unreadable, resumed } = outcome;
+  const { key, old_key, old_key_file, new_key_file, secrets, unreadable, resumed, other_servers } = outcome;
   return [
     `${resumed ? "Finished the interrupted rotation" : "Rotated the key"}: ${countOf(secrets)} now encrypted with ${key}.`,
     ...(unreadable > 0
@@ -74,6 +74,9 @@ function outcomeLines(outcome: RotationOutcome): string[] {
           "Set PARLEY_SECRET_KEY, or the file that it comes from, to the new key before the next start.",
           `Until then the new key stays in ${new_key_file}; the start after that removes it.`,
         ]),
+    ...(other_servers === 0
+      ? []
+      : ["Every other server goes on with its secret.key.new, which its next start makes its secret.key."]),
   ];
 }
 

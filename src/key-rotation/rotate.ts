@@ -1,8 +1,11 @@
 import { existsSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { record } from "../audit/audit.ts";
 import type { Database } from "../database/database.ts";
+import { connectionsOf } from "../database/postgres/open.ts";
 import { lockFile } from "../database/server-lock.ts";
+import { findServer } from "../database/server-note.ts";
 import { DomainError } from "../errors.ts";
 import {
   findKey,
@@ -15,6 +18,7 @@ import {
 import { keyName, type KeyRing } from "../secrets/key-ring.ts";
 import { deleteKeyRotation, selectKeyRotation } from "../secrets/store.ts";
 import { Vault } from "../secrets/vault.ts";
+import { selectNodes } from "../nodes/store.ts";
 import { listTeams } from "../teams/teams.ts";
 import { beginRotation, type Rotation, type RotationParts } from "./begin.ts";
 import { resealAll } from "./reseal.ts";
@@ -33,6 +37,8 @@ export type RotationOutcome = {
   unreadable: number;
   /** Whether this finished a rotation that had been interrupted. */
   resumed: boolean;
+  /** How many servers use the same database from data folders of their own. */
+  other_servers: number;
 };
 
 /**
@@ -40,9 +46,10 @@ export type RotationOutcome = {
  * secrets. Interrupted at any moment, it leaves every secret readable, and the next call finishes it. First the new key
  * is on disk; then the database names it as the one to encrypt with; then the secrets follow; and only then does the
  * new key take the old one's place, which is kept under another name. A key in the settings cannot be replaced: the new
- * one stays in the data folder until the settings have it. `onProgress` is called after each write with the number of
+ * one stays in the data folder until the settings have it. Other servers of the same database need the new key first. `onProgress` is called after each write with the number of
  * secrets done so far.
- * @throws DomainError `conflict` while another rotation runs; what `beginRotation` throws; `key_missing` when the old
+ * @throws DomainError `conflict` while another rotation runs; `usage` when other servers use the database and no key is
+ *   given; what `beginRotation` throws; `key_missing` when the old
  *   key of an interrupted rotation is gone, and some secrets still need it.
  */
 export async function rotateKey(
@@ -53,6 +60,8 @@ export async function rotateKey(
   using _lock = lockFile(join(dataDir, "rotation.lock"), alreadyRotating);
   removeUnfinishedKeys(dataDir);
   const keys = findKey(dataDir, fromSettings);
+  const others = await otherServers(database, dataDir);
+  if (others > 0 && !parts.given && !(await database.ask(selectKeyRotation))) throw othersNeedIt(others);
   const rotation = await beginRotation(parts, keys);
   keys.refresh();
   const counts = await resealAll(database, new Vault(keys), onProgress);
@@ -71,7 +80,20 @@ export async function rotateKey(
     secrets: counts.readable,
     unreadable: counts.unreadable,
     resumed: rotation.resumed,
+    other_servers: others,
   };
+}
+
+/** How many servers use the same database from other data folders. */
+async function otherServers(database: Database, dataDir: string): Promise<number> {
+  const connections = connectionsOf(database);
+  if (!connections) return 0;
+  const { note } = findServer(dataDir);
+  const nodes = await selectNodes(connections);
+  return nodes.filter(({ url, pid, hostName }) => {
+    const isHere = url === note?.url && pid === note.pid && hostName === hostname();
+    return !isHere;
+  }).length;
 }
 
 /**
@@ -97,6 +119,16 @@ async function finish({ database, actor }: RotationParts, rotation: Rotation): P
       });
     }
   });
+}
+
+function othersNeedIt(others: number): DomainError {
+  const servers = others === 1 ? "Another server uses" : `${others} other servers use`;
+  return new DomainError(
+    "usage",
+    `${servers} this database and would miss the new key. Make it (openssl rand -base64 32 > new.key), copy it to ` +
+      "secret.key.new in the data folder of each of them, with the owner and mode of secret.key, then: " +
+      "parley secrets rotate-key --new-key-file new.key",
+  );
 }
 
 function alreadyRotating(): DomainError {

@@ -132,13 +132,14 @@ function writeKey(path: string, key: Buffer, like: Stats): void {
   }
 }
 
-/** Whose a key's file is, and who may read it: as the key file, or else as the database without its write access. */
+/** Whose a key's file is, and who may read it: as the key file, or else as the database, which nobody else may write. */
 function ownership(dataDir: string): Stats {
   const key = statSync(keyFile(dataDir), { throwIfNoEntry: false });
   if (key) return key;
-  const database = statSync(join(dataDir, "parley.db"));
-  database.mode &= 0o640;
-  return database;
+  // On PostgreSQL there is only the folder.
+  const other = statSync(join(dataDir, "parley.db"), { throwIfNoEntry: false }) ?? statSync(dataDir);
+  other.mode &= 0o640;
+  return other;
 }
 
 function textOf(key: Buffer): string {

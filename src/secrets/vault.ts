@@ -35,12 +35,18 @@ export class Vault {
   /**
    * Makes its own key the workspace's, as a server does at startup, unless the workspace's is one that it knows. Without
    * a key this does nothing. Returns whether the workspace had another key before.
+   * @throws DomainError `key_missing` when another server makes another key the workspace's at the same time.
    */
   async adopt(database: Database): Promise<boolean> {
     const { own } = this.#keys;
     const known = await database.ask(selectKeyCheck);
     if (!own || (known && this.#keys.withCheck(known))) return false;
-    await database.write((tx) => upsertKeyCheck(tx, own.checkValue));
+    await database.write(async (tx) => {
+      const now = await selectKeyCheck(tx);
+      // Another server of the same database may have started at the same time.
+      if (now && !(known?.equals(now) ?? now.equals(own.checkValue))) throw wrongKey();
+      await upsertKeyCheck(tx, own.checkValue);
+    });
     return known !== undefined;
   }
 

@@ -52,8 +52,9 @@ export async function runJson<Data>(
 export async function runRefused(
   dataDir: string,
   args: readonly string[],
+  environment: Record<string, string> = {},
 ): Promise<{ status: number; message: string; errors?: Record<string, string[]> }> {
-  const { status, stdout } = await run(dataDir, [...args, "--json"]);
+  const { status, stdout } = await run(dataDir, [...args, "--json"], environment);
   expect(status, `parley ${args.join(" ")}: ${stdout}`).not.toBe(0);
   return { status, ...(parseDocument(stdout) as { message: string }) };
 }
