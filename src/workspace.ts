@@ -4,6 +4,7 @@ import { hasWorkspaceIn, initDataFolder, type OpenOptions, openDataFolder } from
 import type { Database } from "./database/database.ts";
 import { openPostgres } from "./database/postgres/open.ts";
 import { DomainError } from "./errors.ts";
+import { parseDatabaseUrl, shownDatabase } from "./input/database-url.ts";
 import { signalWork } from "./outbox/signal.ts";
 import { createKeyFile } from "./secrets/key-file.ts";
 import { makeFolder } from "./system/on-disk.ts";
@@ -16,6 +17,13 @@ export type Place = {
   /** Empty where the database is a file in the folder. */
   databaseUrl: string;
 };
+
+/** The place in words; nothing of it is secret. */
+export function shownPlace({ dataDir, databaseUrl }: Place): string {
+  const parsed = databaseUrl === "" ? undefined : parseDatabaseUrl(databaseUrl);
+  if (!parsed || "problem" in parsed) return dataDir;
+  return `the database ${shownDatabase(parsed)}, with its key in ${dataDir}`;
+}
 
 /**
  * Whether there is a workspace, which means at least one team: a rejected `init` leaves a database without one.

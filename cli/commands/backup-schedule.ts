@@ -4,6 +4,7 @@ import { requireBackupPlace } from "../../src/backup/backup.ts";
 import { endSchedule, lastBackup, setSchedule } from "../../src/backup/schedule.ts";
 import { DomainError } from "../../src/errors.ts";
 import type { Invocation } from "../invocation/invocation.ts";
+import { howToBackUp, requireFile } from "../invocation/own-backups.ts";
 import { newPassphrase, type PassphraseOptions } from "../invocation/passphrase.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { byteSize, timeSpan } from "../terminal/quantity.ts";
@@ -29,6 +30,7 @@ export async function changeSchedule(
     });
     return;
   }
+  requireFile(invocation, howToBackUp(dataDir));
   const folder = requireFolder(dataDir, to);
   const passphraseFile = await requirePassphraseFile(invocation, options);
   const { schedule } = await invocation.inWorkspace(async (database) => {
@@ -52,6 +54,19 @@ export async function changeSchedule(
 export async function showBackups(invocation: Invocation): Promise<void> {
   const state = await invocation.inWorkspace(async (database) => await database.ask(lastBackup));
   const { last, failed, schedule } = state;
+  if (invocation.place.databaseUrl !== "") {
+    const { dataDir, output } = invocation;
+    const every = schedule ? `every ${timeSpan(schedule.every_ms)}: it does not run on PostgreSQL` : "none";
+    return output.details(
+      state,
+      [
+        ["backups", "by PostgreSQL's own means: pg_dump --format=custom, or pg_basebackup"],
+        ["key", `${dataDir}/secret.key: keep a copy besides`],
+        ["schedule", every],
+      ],
+      schedule ? "parley backup --every off" : undefined,
+    );
+  }
   const lines: Array<[string, string]> = [
     ["last backup", last ? `${relativeTime(last.at)}, ${byteSize(last.bytes ?? 0)}` : "never"],
     ...(last ? [["file", last.file] as [string, string]] : []),

@@ -14,6 +14,7 @@ import { noteResult } from "../../src/backup/schedule.ts";
 import { addCommand } from "../invocation/command.ts";
 import { parseDuration } from "../invocation/durations.ts";
 import type { Invocation } from "../invocation/invocation.ts";
+import { howToBackUp, requireFile } from "../invocation/own-backups.ts";
 import { knownPassphrase, newPassphrase, type PassphraseOptions } from "../invocation/passphrase.ts";
 import { stoppingSignal } from "../invocation/stopping.ts";
 import { wholeNumber } from "../invocation/whole-number.ts";
@@ -73,6 +74,7 @@ function parseSpan(text: string): number | "off" {
 
 async function backUp(invocation: Invocation, file: string, options: Options): Promise<void> {
   const { dataDir, output, prompts, baseUrl } = invocation;
+  requireFile(invocation, howToBackUp(dataDir));
   requireBackupPlace(dataDir, file);
   const replaces = exists(file);
   if (replaces) await prompts.confirm(`${file} exists already. Replace it?`);

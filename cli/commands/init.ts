@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { initWorkspace } from "../../src/workspace.ts";
+import { initWorkspace, shownPlace } from "../../src/workspace.ts";
 import { loginName } from "../invocation/actor.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
@@ -12,7 +12,7 @@ export function addInit(program: Command, invocation: Invocation): void {
   })
     .option("--owner <name>", "the first owner's name; --team sets the team's name")
     .action(async (options: { owner?: string }) => {
-      const { dataDir, prompts, actor, output } = invocation;
+      const { prompts, actor, output } = invocation;
       // There is no team yet, so the global option names the one to create.
       const team = await prompts.text(invocation.options.team, {
         question: "What is the team called?",
@@ -27,7 +27,7 @@ export function addInit(program: Command, invocation: Invocation): void {
       output.done({
         data: made,
         said: [
-          `Created the workspace of ${made.team.name} in ${dataDir}.`,
+          `Created the workspace of ${made.team.name} in ${shownPlace(invocation.place)}.`,
           `${made.owner.name} is its first owner, #${made.channel.name} its first channel.`,
         ],
         brief: made.team.id,

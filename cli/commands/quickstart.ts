@@ -5,7 +5,7 @@ import { makeQuickstart, type Quickstart } from "../../src/quickstart.ts";
 import { getTeamNamed, type Team } from "../../src/teams/teams.ts";
 import type { User } from "../../src/users/schemas.ts";
 import { userResource } from "../../src/users/users.ts";
-import { hasWorkspace, initWorkspace } from "../../src/workspace.ts";
+import { hasWorkspace, initWorkspace, shownPlace } from "../../src/workspace.ts";
 import { loginName } from "../invocation/actor.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
@@ -49,7 +49,7 @@ export function addQuickstart(program: Command, invocation: Invocation): void {
       };
       invocation.output.done({
         data: { url, ...tools },
-        said: lines(tools, baseUrl, { isNew, dataDir: invocation.dataDir }),
+        said: lines(tools, baseUrl, { isNew, where: shownPlace(invocation.place) }),
         brief: tools.token ?? url,
       });
     });
@@ -78,16 +78,12 @@ async function makeWorkspace({ place, options, prompts, actor }: Invocation): Pr
   );
 }
 
-function lines(
-  tools: Tools,
-  baseUrl: string,
-  { isNew, dataDir }: { isNew: boolean; dataDir: string },
-): string[] {
+function lines(tools: Tools, baseUrl: string, { isNew, where }: { isNew: boolean; where: string }): string[] {
   const { team } = tools;
   return [
     ...(isNew
-      ? [`Created the workspace of ${team.name} in ${dataDir}.`]
-      : [`The workspace of ${team.name} already exists in ${dataDir}.`, ...keptLines(tools)]),
+      ? [`Created the workspace of ${team.name} in ${where}.`]
+      : [`The workspace of ${team.name} already exists in ${where}.`, ...keptLines(tools)]),
     ...tokenLines(tools, `${baseUrl}/api/v1/channels/${tools.channel.id}/messages`),
     ...webhookLines(tools),
     "",

@@ -6,6 +6,7 @@ import { DomainError } from "../../src/errors.ts";
 import { explainDataError } from "../../src/system/data-errors.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
+import { requireFile } from "../invocation/own-backups.ts";
 import { knownPassphrase, type PassphraseOptions } from "../invocation/passphrase.ts";
 import { byteSize } from "../terminal/quantity.ts";
 
@@ -22,6 +23,11 @@ export function addRestore(program: Command, invocation: Invocation): void {
     .option("--without-key", "leave the key in the backup; keep the key file there is")
     .action(async (file: string | undefined, options: PassphraseOptions) => {
       if (file === undefined) throw new DomainError("usage", "Which backup is restored? FILE is missing.");
+      requireFile(
+        invocation,
+        "Use pg_restore for its dumps. To bring a backup of a data folder there: restore it without " +
+          "PARLEY_DATABASE_URL, then parley move --to URL",
+      );
       await restore(invocation, file, options);
     });
 }

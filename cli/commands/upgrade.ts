@@ -3,6 +3,7 @@ import { DomainError } from "../../src/errors.ts";
 import { explainDataError } from "../../src/system/data-errors.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
+import { requireFile } from "../invocation/own-backups.ts";
 import { stoppingSignal } from "../invocation/stopping.ts";
 import { byteSize, counted, timeSpan } from "../terminal/quantity.ts";
 
@@ -21,6 +22,11 @@ export function addUpgrade(program: Command, invocation: Invocation): void {
             "binary: --rehearse BINARY.",
         );
       }
+      requireFile(
+        invocation,
+        `To try an upgrade, restore a dump of it to a second database, and let ${binary} serve that, with ` +
+          "PARLEY_DATABASE_URL set to it, in a copy of the data folder.",
+      );
       await rehearse(invocation, binary);
     });
 }

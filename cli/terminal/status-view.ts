@@ -19,7 +19,7 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
     ...(status.nodes ? nodeLines(status.nodes, status.version) : serverLines(status)),
     ...(status.postgres ? postgresLines(status.postgres) : []),
     ["size", sizeText(size)],
-    ["backup", status.postgres ? "by PostgreSQL's own means: parley backup" : backupText(status.backup)],
+    ["backup", status.postgres ? "by PostgreSQL's own means (parley backup)" : backupText(status.backup)],
     ["disk", `${byteSize(size.free_bytes)} free`],
     ...holdLines(status),
     ["queue", queueText(status)],

@@ -38,8 +38,12 @@ export class ScheduledBackups {
     this.#mayPrune = parts.mayPrune;
   }
 
-  /** Looks at once, so that a backup that was missed is made now, and from then on. */
+  /**
+   * Looks at once, so that a backup that was missed is made now, and from then on. PostgreSQL has backups of its own, so
+   * a schedule that came along from a data folder is only named.
+   */
   start(): void {
+    if (!this.#database.file) return void this.#sayNotRun().catch(() => {});
     this.#look();
     this.#timer = setInterval(() => this.#look(), lookMs);
   }
@@ -58,6 +62,14 @@ export class ScheduledBackups {
     clearTimeout(timer);
     // Not waited for: the system cannot kill a process in the middle of such a write.
     this.#child?.kill("SIGKILL");
+  }
+
+  async #sayNotRun(): Promise<void> {
+    if (!(await this.#database.ask(selectSchedule))) return;
+    const reason =
+      "A schedule came along with the data, and does not run on PostgreSQL: use pg_dump or pg_basebackup there, and keep " +
+      "a copy of secret.key. To remove it: parley backup --every off";
+    this.#log.warn({ reason }, "backup.not_run");
   }
 
   #look(): void {

@@ -74,7 +74,7 @@ export class WriteQueue {
   /** See `Database.write`. */
   write<T>(change: (tx: Transaction) => T | Promise<T>, work?: TracedWork): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const traced = work?.beginCommit();
+    const traced = work?.beginCommit("sqlite");
     this.#waiting.push({ change, resolve: resolve as (value: unknown) => void, reject, traced });
     if (!this.#isRunning) {
       this.#isRunning = true;

@@ -1,6 +1,8 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import type { Database } from "../database/database.ts";
 import { findKey, keyFile } from "../secrets/key-file.ts";
+import type { KeyRing } from "../secrets/key-ring.ts";
+import { selectKeyCheck } from "../secrets/store.ts";
 import { Vault } from "../secrets/vault.ts";
 import { explainDataError } from "../system/data-errors.ts";
 import { findUnreadableSecrets } from "../unreadable-secrets.ts";
@@ -25,14 +27,27 @@ export async function checkKey(
       ),
     ];
   }
-  let vault: Vault;
+  let keys: KeyRing;
   try {
-    vault = new Vault(findKey(dataDir, config.secretKey));
+    keys = findKey(dataDir, config.secretKey);
   } catch (error) {
     return [failed(check, reasonOf(explainDataError(error, dataDir)))];
   }
   if (!ask) return [ok(check, `${where} can be read`)];
-  const unreadable = await ask((db) => findUnreadableSecrets(db, vault));
+  const vault = new Vault(keys);
+  const { unreadable, shared } = await ask(async (db) => ({
+    unreadable: await findUnreadableSecrets(db, vault),
+    shared: db.engine === "postgres" ? await selectKeyCheck(db) : undefined,
+  }));
+  if (shared && !keys.withCheck(shared)) {
+    return [
+      failed(
+        check,
+        `${where} is not the key of the workspace.`,
+        "Use the key that the other servers have: copy their secret.key, or PARLEY_SECRET_KEY.",
+      ),
+    ];
+  }
   if (!unreadable) return [ok(check, `${where} opens every signing secret`)];
   const { subscriptions, incoming_webhooks, reason } = unreadable;
   return [

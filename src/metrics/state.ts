@@ -7,7 +7,7 @@ import { freeBytes } from "../system/disk-space.ts";
 
 /** What the state is read from. */
 export type StateSources = {
-  database: Pick<Database, "failure">;
+  database: Pick<Database, "failure" | "file">;
   dataDir: string;
   survey: Pick<QueueSurvey, "figures">;
 };
@@ -30,14 +30,17 @@ export function stateMetrics(
     ["status"],
   );
   const failing = gauge("parley_storage_failing", "1 while the data cannot be written or checkpointed.");
-  const databaseBytes = gauge("parley_database_bytes", "Size of parley.db.");
-  const walBytes = gauge("parley_wal_bytes", "Size of parley.db-wal, the write-ahead log.");
+  // On PostgreSQL its own exporter tells about the database.
+  const files = database.file && {
+    databaseBytes: gauge("parley_database_bytes", "Size of parley.db."),
+    walBytes: gauge("parley_wal_bytes", "Size of parley.db-wal, the write-ahead log."),
+  };
   const diskFree = gauge("parley_disk_free_bytes", "Free space on the disk of the data folder.");
 
   const readFiles = () => {
     failing.set(database.failure() === undefined ? 0 : 1);
-    databaseBytes.set(sizeOf(join(dataDir, "parley.db")));
-    walBytes.set(sizeOf(join(dataDir, "parley.db-wal")));
+    files?.databaseBytes.set(sizeOf(join(dataDir, "parley.db")));
+    files?.walBytes.set(sizeOf(join(dataDir, "parley.db-wal")));
     diskFree.set(freeBytes(dataDir));
   };
   return async () => {

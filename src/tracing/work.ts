@@ -29,9 +29,9 @@ export class TracedWork {
     return this.#span.spanContext().traceId;
   }
 
-  /** Begins the span of a write, when it is queued. */
-  beginCommit(): TracedCommit {
-    return new TracedCommit(this.#tracer.startSpan("commit", commitOptions, this.#context));
+  /** Begins the span of a write, when it is queued, to a database of this system. */
+  beginCommit(system: keyof typeof commitsOf): TracedCommit {
+    return new TracedCommit(this.#tracer.startSpan("commit", commitsOf[system], this.#context));
   }
 
   /** Begins the span of an attempt that this work makes itself, linked to what the event was stored with. */
@@ -58,7 +58,11 @@ export class TracedWork {
   }
 }
 
-const commitOptions = { kind: SpanKind.INTERNAL, attributes: { "db.system.name": "sqlite" } };
+const commitOptions = (system: "sqlite" | "postgresql") => ({
+  kind: SpanKind.INTERNAL,
+  attributes: { "db.system.name": system },
+});
+const commitsOf = { sqlite: commitOptions("sqlite"), postgresql: commitOptions("postgresql") };
 
 /** One call of a write: from when it is queued until the commit that it shares with others is on disk. */
 export class TracedCommit {

@@ -1,7 +1,8 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { WorkspaceStatus } from "../../src/status/status.ts";
-import { run } from "../support/cli.ts";
+import { onTerminal, run } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
+import { startNodes } from "../support/nodes.ts";
 import { freshDatabase, startPostgres } from "../support/postgres.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -44,6 +45,37 @@ test("status tells of the PostgreSQL that has the data, and of no file", async (
   expect(stdout).not.toContain("write-ahead log");
   expect(stdout).not.toContain(password);
   expect(stderr).toBe("Next: parley serve\n");
+});
+
+test("status lists the servers that are alive, and how many subscriptions each delivers to", async () => {
+  await using stage = await startNodes(2);
+  for (let n = 0; n < 10; n++) await stage.subscribe(`http://127.0.0.1:9/${n}`);
+  using folder = temporaryFolder();
+  const environment = { PARLEY_DATABASE_URL: stage.url };
+  const nodes = async () => {
+    const { stdout } = await run(folder.path, ["status", "--json"], environment);
+    return (JSON.parse(stdout) as { data: WorkspaceStatus }).data.nodes ?? [];
+  };
+  const [one, other] = stage.nodes;
+  const both = await until("they share the subscriptions", async () => {
+    const found = await nodes();
+    return found.length === 2 && found[0]!.subscriptions + found[1]!.subscriptions === 10 && found;
+  });
+  expect(both).toMatchObject([
+    { url: one?.url, pid: one?.pid, delivers: true },
+    { url: other?.url, pid: other?.pid, delivers: true },
+  ]);
+  await using screen = onTerminal(folder.path, ["status"], environment);
+  await screen.ended();
+  expect(screen.text).toContain(other?.url ?? "");
+  for (const line of screen.text.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
+
+  await other?.kill9();
+  const left = await until("the one that is left has all", async () => {
+    const found = await nodes();
+    return found.length === 1 && found[0]!.subscriptions === 10 && found;
+  });
+  expect(left).toMatchObject([{ url: one?.url }]);
 });
 
 test("status says which standbys follow, and what is behind on a standby", async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import { run } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
+import { engine } from "../support/engine.ts";
 import { type CollectedSpan, type Collector, startCollector } from "../support/receivers/collector.ts";
 import { type Answering, type Received, statuses } from "../support/receivers/receiver.ts";
 import { envelopeOf, startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
@@ -71,7 +72,10 @@ describe("a message posted with a traceparent", () => {
       },
     });
     const commit = await collector.span(child(request, "commit"));
-    expect(commit).toMatchObject({ kind: "internal", attributes: { "db.system.name": "sqlite" } });
+    expect(commit).toMatchObject({
+      kind: "internal",
+      attributes: { "db.system.name": engine === "postgres" ? "postgresql" : "sqlite" },
+    });
     const attempt = await collector.span(child(commit, "deliver"));
     expect(attempt).toMatchObject({
       name: "deliver message.created",

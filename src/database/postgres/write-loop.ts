@@ -58,7 +58,7 @@ export class WriteLoop {
       change,
       resolve: resolve as (value: unknown) => void,
       reject,
-      traced: work?.beginCommit(),
+      traced: work?.beginCommit("postgresql"),
     });
     if (!this.#isRunning) {
       this.#isRunning = true;
