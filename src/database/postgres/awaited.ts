@@ -31,7 +31,11 @@ export function waitWhereAwaited(connection: object, statements: PostgresStateme
     return Object.assign(
       // Set by the builder on what it gets, and read by what was prepared.
       Object.create(prepared, {
-        joinsNotNullableMap: { set: (map: unknown) => void (prepared.joinsNotNullableMap = map) },
+        joinsNotNullableMap: {
+          set(map: unknown) {
+            prepared.joinsNotNullableMap = map;
+          },
+        },
       }) as Prepared,
       waiting,
     );
