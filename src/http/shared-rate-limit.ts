@@ -1,4 +1,5 @@
 import type { Connections } from "../database/postgres/connections.ts";
+import { explainDatabaseError } from "../database/postgres/errors.ts";
 import { type RateLimitStatus, windowMs } from "./rate-limit.ts";
 
 /** How often windows that are over are deleted, in milliseconds. */
@@ -30,7 +31,7 @@ export class SharedRateLimit {
 
   /**
    * Counts a request of the key. A request over the limit does not extend the window.
-   * @throws what `Connections.query` throws.
+   * @throws DomainError `unavailable`, `busy` or `unwritable` when the database cannot be used.
    */
   take(key: string): Promise<RateLimitStatus> {
     const { promise, resolve, reject } = Promise.withResolvers<RateLimitStatus>();
@@ -51,7 +52,8 @@ export class SharedRateLimit {
       try {
         await this.#countBatch(batch);
       } catch (error) {
-        for (const waiters of batch.values()) for (const { reject } of waiters) reject(error);
+        const reason = explainDatabaseError(error);
+        for (const waiters of batch.values()) for (const { reject } of waiters) reject(reason);
       }
     }
     this.#isCounting = false;

@@ -31,6 +31,16 @@ test("each key has a window of its own, and so has each kind of limit", async ()
   expect(statuses.map(({ isAllowed }) => isAllowed)).toEqual([true, true, true, false]);
 });
 
+test("while the database cannot be reached, requests hear of an outage and not of a fault", async () => {
+  const nowhere = openConnections("postgres://parley@127.0.0.1:1/parley");
+  const refused = new SharedRateLimit(nowhere, "api", 1).take("token").catch((error: unknown) => error);
+  expect(await refused).toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining("The database cannot be reached."),
+  });
+  await nowhere.close();
+});
+
 test("the window ends sixty seconds after its first request", async () => {
   await using stage = await stageOfCounts();
   const node = stage.node(2);
