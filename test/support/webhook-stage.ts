@@ -8,6 +8,8 @@ import {
   createIncomingWebhook,
   type IncomingWebhook,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { connectionsOf } from "../../src/database/postgres/open.ts";
+import { sayNow } from "../../src/nodes/notices.ts";
 import { signalWork } from "../../src/outbox/signal.ts";
 import type { Message } from "../../src/messages/schemas.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
@@ -246,7 +248,11 @@ export async function startWebhookStage(
 ): Promise<WebhookStage> {
   const folder = temporaryFolder();
   const workspace = await openWorkspace(folder.path);
-  workspace.database.onWork(() => signalWork(folder.path));
+  const connections = connectionsOf(workspace.database);
+  workspace.database.onWork(() => {
+    if (connections) void sayNow(connections, "work").catch(() => {});
+    else signalWork(folder.path);
+  });
   const team = await workspace.team("Acme");
   const { token } = await workspace.token(team.owner);
   const server = await startServer({
