@@ -7,6 +7,7 @@ import { DomainError } from "./errors.ts";
 import { parseDatabaseUrl, shownDatabase } from "./input/database-url.ts";
 import { signalWork } from "./outbox/signal.ts";
 import { createKeyFile } from "./secrets/key-file.ts";
+import { explainDataError } from "./system/data-errors.ts";
 import { makeFolder } from "./system/on-disk.ts";
 import { createTeam, listTeams, type Team } from "./teams/teams.ts";
 import { type Person, personResource } from "./users/users.ts";
@@ -67,7 +68,11 @@ export async function initWorkspace(
     return await initDataFolder(dataDir, (database) => makeFirstTeam(place, database, input, actor));
   const database = await openPostgres(databaseUrl);
   try {
-    makeFolder(dataDir);
+    try {
+      makeFolder(dataDir);
+    } catch (error) {
+      throw explainDataError(error, dataDir);
+    }
     return await makeFirstTeam(place, database, input, actor);
   } finally {
     await database.close();
