@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { startApp } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { createLog } from "../src/log/log.ts";
+import { testOnSqlite } from "./support/on-sqlite.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { openWorkspace } from "./support/workspace.ts";
 
@@ -32,7 +33,8 @@ test("a start that fails to get its port releases the folder for the next one", 
   await app.stop();
 });
 
-test("a start that cannot watch for work releases its port and its lock", async () => {
+// On PostgreSQL the database tells a server of work, not a file.
+testOnSqlite("a start that cannot watch for work releases its port and its lock", async () => {
   using folder = temporaryFolder();
   await using workspace = await openWorkspace(folder.path);
   const port = freePort();

@@ -5,6 +5,7 @@ import type { AuditEntry } from "../../src/audit/audit.ts";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import type { AttemptShown } from "../../src/deliveries/attempt-log.ts";
 import type { WebhookDelivery } from "../../src/subscriptions/schemas.ts";
+import { environmentOf } from "../support/engine.ts";
 import { keys, onTerminal, run, runJson, startServing } from "../support/cli.ts";
 import { type Receiver, startReceiver } from "../support/receivers/receiver.ts";
 import { parley } from "../support/server.ts";
@@ -178,7 +179,11 @@ test("following into a pipe ends on SIGTERM or when the reader closes it", async
   expect(await following.stop()).toEqual({ status: 0, rest: "" });
 
   const line = `"$0" ${args.join(" ")} | head -n 1`;
-  const env = { PATH: process.env.PATH ?? "", PARLEY_DATA_DIR: stage.dataDir };
+  const env = {
+    PATH: process.env.PATH ?? "",
+    PARLEY_DATA_DIR: stage.dataDir,
+    ...environmentOf(stage.dataDir),
+  };
   const shell = Bun.spawn(["bash", "-o", "pipefail", "-c", line, parley], {
     env,
     stdout: "pipe",

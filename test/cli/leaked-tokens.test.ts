@@ -4,6 +4,7 @@ import type { LeakedSecret } from "../../src/leaked-secrets.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
 import { newSecret } from "../../src/secrets/secret-text.ts";
 import { Vault } from "../../src/secrets/vault.ts";
+import { environmentOf } from "../support/engine.ts";
 import { keys, onTerminal, type Ran, run, runJson } from "../support/cli.ts";
 import { parley } from "../support/server.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
@@ -30,7 +31,7 @@ const leaked = ["tokens", "leaked"];
 /** Runs the command with that on its standard input. */
 async function piped(text: string, ...args: string[]): Promise<Ran> {
   const child = Bun.spawn([parley, "--data-dir", folder.path, ...leaked, ...args], {
-    env: { PATH: process.env.PATH ?? "" },
+    env: { PATH: process.env.PATH ?? "", ...environmentOf(folder.path) },
     stdin: new Blob([text]),
     stdout: "pipe",
     stderr: "pipe",

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { testOnSqlite } from "../support/on-sqlite.ts";
 import { keys, onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
@@ -125,7 +126,8 @@ describe("parley serve", () => {
     },
   );
 
-  test("exits with 1 and one line when a file of the data folder cannot be used", async () => {
+  // On PostgreSQL the database tells a server of work, not a file.
+  testOnSqlite("exits with 1 and one line when a file of the data folder cannot be used", async () => {
     using folder = temporaryFolder();
     await (await openWorkspace(folder.path))[Symbol.asyncDispose]();
     mkdirSync(join(folder.path, "queue.signal"));

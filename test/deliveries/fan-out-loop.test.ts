@@ -3,7 +3,7 @@ import type { Database } from "../../src/database/database.ts";
 import { FanOutLoop } from "../../src/deliveries/fan-out-loop.ts";
 import { createLog } from "../../src/log/log.ts";
 import { appendMessage } from "../../src/messages/append.ts";
-import { editMessage, postMessage } from "../../src/messages/messages.ts";
+import { editMessage } from "../../src/messages/messages.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { subjectOf } from "../../src/users/users.ts";
@@ -92,20 +92,24 @@ test("a team's events with few subscriptions are queued 25 to a write, after one
       return database.write(change);
     },
   });
-  await using stage = await startLoop({ wrap: counting });
+  await using stage = await startLoop();
   const [large] = stage.large;
   if (!large) throw new Error("there is no team");
   const { vault, workspace } = stage;
   const { database } = workspace;
   await subscribeOften({ database, vault, team: large }, receiver, 1, { events: ["message.updated"] });
   const owner = subjectOf(large.owner);
-  await database.write(async (tx) => {
-    const { id } = postMessage(tx, owner, large.general.id, { body: "said" });
-    for (let nth = 0; nth < 300; nth++)
-      await editMessage(tx, owner, large.general.id, id, { body: `said ${nth}` });
-  });
+  await stage.loop.stop();
+  const { id } = await stage.post(large, "said");
+  const edits = Array.from({ length: 300 }, (_, nth) =>
+    database.write((tx) => editMessage(tx, owner, large.general.id, id, { body: `said ${nth}` })),
+  );
+  await Promise.all(edits);
+  const loop = new FanOutLoop(counting(database), createLog("silent"));
+  loop.wake();
   await until("the events are done with", async () => (await countOf(stage.dataDir, "fan_outs")) === 0);
   expect((await stage.jobs())["large-1"]).toBe(many + 300);
+  await loop.stop();
   // 40 for the message and 12 for what was edited.
   expect(writes).toBeWithin(52, 55);
 });

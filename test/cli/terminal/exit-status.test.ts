@@ -4,6 +4,7 @@ import { findKey } from "../../../src/secrets/key-file.ts";
 import { Vault } from "../../../src/secrets/vault.ts";
 import { createSubscription } from "../../../src/subscriptions/subscriptions.ts";
 import { listTeams } from "../../../src/teams/teams.ts";
+import { engine } from "../../support/engine.ts";
 import { run, runRefused } from "../../support/cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { actor, openWorkspace, type Workspace } from "../../support/workspace.ts";
@@ -119,7 +120,10 @@ describe.concurrent("a destructive verb without a terminal needs --yes", () => {
 
 describe.concurrent("a thing that does not exist exits with 3", () => {
   test.each([
-    [["teams", "list", "--data-dir", "/nonexistent"], "no workspace"],
+    // On PostgreSQL the workspace is in the database of the environment.
+    ...(engine === "sqlite"
+      ? [[["teams", "list", "--data-dir", "/nonexistent"], "no workspace"] as const]
+      : []),
     [["users", "list", "--team", "nobody"], 'no team "nobody"'],
     [["teams", "rename", "nobody", "--name", "x"], 'no team "nobody"'],
     [["users", "deactivate", "Nobody", "--yes"], 'no person "Nobody"'],

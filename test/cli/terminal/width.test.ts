@@ -11,6 +11,7 @@ import { findKey } from "../../../src/secrets/key-file.ts";
 import { Vault } from "../../../src/secrets/vault.ts";
 import { disableSubscription } from "../../../src/subscriptions/status.ts";
 import { createSubscription } from "../../../src/subscriptions/subscriptions.ts";
+import { engine } from "../../support/engine.ts";
 import { onTerminal, keys, run, startServing } from "../../support/cli.ts";
 import { until } from "../../support/conditions.ts";
 import { type TemporaryFolder, temporaryFolder } from "../../support/temporary-folder.ts";
@@ -197,7 +198,8 @@ describe("on a terminal of 80 columns", () => {
     "parley %s shows no line that is wider",
     async (_, args) => {
       const { status, text } = await seenBy(args.map((arg) => (arg === "ATTEMPT" ? attemptId : arg)));
-      expect(status, text).toBe(0);
+      // The PostgreSQL of the tests does without fsync, which doctor reports.
+      expect(status, text).toBe(engine === "postgres" && args[0] === "doctor" ? 1 : 0);
       expect(wideLines(text)).toEqual([]);
     },
     testMs,
