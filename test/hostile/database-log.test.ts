@@ -42,4 +42,4 @@ test("a PostgreSQL set up as documented logs no text, token or secret, even if i
   expect(log).toContain("append_rows(");
   expect(log).toContain("violates not-null constraint");
   for (const kept of [message.body, token, secret]) expect(log).not.toContain(kept);
-});
+}, 120_000);

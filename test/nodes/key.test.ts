@@ -19,4 +19,4 @@ test("a server with another key than those that run, or without one, refuses to 
   copyFileSync(keyFile(node.dataDir), keyFile(dataDir));
   await using server = await start();
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
-});
+}, 120_000);
