@@ -278,12 +278,9 @@ export function envelopeOf(received: Received): Envelope {
 
 /** The fields of `X-Service-Signature`. */
 export function signatureOf(received: Received): { time: number; digests: string[] } {
-  const header = received.headers.get("x-service-signature") ?? "";
-  const [time = "", ...digests] = header.split(",");
-  return {
-    time: Number(time.replace(/^t=/, "")),
-    digests: digests.map((field) => field.replace(/^v1=/, "")),
-  };
+  const [time = "", ...digests] = (received.headers.get("x-service-signature") ?? "").split(",");
+  const values = digests.map((field) => field.replace(/^v1=/, ""));
+  return { time: Number(time.replace(/^t=/, "")), digests: values };
 }
 
 /** What a receiver computes for itself: HMAC-SHA256 over `<timestamp>.<raw body>` (specification part 6). */
