@@ -90,8 +90,15 @@ export class DeliveryHold {
   async refresh(): Promise<void> {
     // Another server of the same database may have begun a hold, but no other of the same folder.
     if (!this.#exceptions && this.#database.file) return;
-    const exceptions = await this.#database.ask(exceptionsOfHold);
-    if (!exceptions) return await this.#end();
+    const { exceptions, lastAttempt } = await this.#database.ask((db) => ({
+      exceptions: exceptionsOfHold(db),
+      lastAttempt: selectLastAttempt(db),
+    }));
+    if (!exceptions) {
+      await this.#end();
+      // So that this server too finds out at its start if the database was set back meanwhile.
+      return this.settled(lastAttempt);
+    }
     this.#exceptions = exceptions;
     this.#marker?.close();
     this.#marker = undefined;

@@ -7,8 +7,8 @@ import { findMarkers, type Marker, type Place, thisPlace } from "./marker.ts";
 export type KnownPlaces = {
   /** Where it is. */
   place: Place;
-  /** What another such place is, in words. */
-  elsewhere: string;
+  /** What another such place is, in words; known after `find`. */
+  readonly elsewhere: string;
   /** What says where it was, of this copy or of others. */
   find(copyId: string | null): Promise<Marker[]>;
   /** Whether it may have been set back or copied, if this is all that says where it was. */
@@ -38,12 +38,17 @@ export async function placesOfPostgres(
   baseUrl: string,
 ): Promise<KnownPlaces> {
   const place = { ...thisPlace(baseUrl), machine: await identityOf(connections) };
+  let isOfThisDatabase = false;
   return {
     place,
-    elsewhere: "in another database",
+    get elsewhere() {
+      return isOfThisDatabase ? "here before a dump was restored" : "in another database";
+    },
     async find(copyId) {
       const inFolder = findMarkers(dataDir).filter(({ text }) => text?.copy === copyId);
-      return [...(await rowAsMarker(connections)), ...inFolder.map((marker) => withoutPlace(marker))];
+      const row = await rowAsMarker(connections);
+      isOfThisDatabase = databaseIn(row[0]?.text?.machine) === databaseIn(place.machine);
+      return [...row, ...inFolder.map((marker) => withoutPlace(marker))];
     },
     // Where other servers use the database now, they have decided.
     mayBeCopy: async (found) => found.length > 0 && (await selectNodes(connections)).length === 0,
@@ -59,17 +64,25 @@ export async function placesOfPostgres(
   };
 }
 
-/** Tells this database from all others, also from one that a dump of it was restored to; undefined if it may not be read. */
+/**
+ * Tells this database from all others, also from itself after a dump was restored in its place, which makes the tables
+ * anew. Undefined if it may not be read.
+ */
 async function identityOf(connections: Connections): Promise<string | undefined> {
   try {
     const { rows } = await connections.query(
-      `SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database
-       WHERE datname = current_database()`,
+      `SELECT concat_ws('/', system_identifier, oid, 'delivery_place'::regclass::oid)
+       FROM pg_control_system(), pg_database WHERE datname = current_database()`,
     );
     return rows[0]?.[0] as string;
   } catch {
     return undefined;
   }
+}
+
+/** An identity without the table's part. */
+function databaseIn(identity: string | null | undefined): string | undefined {
+  return identity?.slice(0, identity.lastIndexOf("/"));
 }
 
 async function rowAsMarker(connections: Connections): Promise<Marker[]> {
