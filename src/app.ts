@@ -12,6 +12,7 @@ import { placesFor } from "./deliveries/places.ts";
 import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
 import { type Deliveries, prepareDeliveries } from "./deliveries/start.ts";
+import { makeFolder } from "./system/on-disk.ts";
 import { DescriptorReserve, descriptorShares } from "./system/descriptors.ts";
 import { allRoutes } from "./all-routes.ts";
 import { authentication } from "./http/authentication.ts";
@@ -85,6 +86,8 @@ export async function startApp({
   overrides = {},
 }: AppParts): Promise<RunningApp> {
   await using started = new AsyncDisposableStack();
+  // On PostgreSQL it needs to hold nothing, if the key comes from the settings.
+  if (!database.file) makeFolder(dataDir);
   const lock = started.use(holdServerLock(dataDir, serverLockWaitMs));
   const lazyParts = startLazyParts();
   const connections = connectionsOf(database);

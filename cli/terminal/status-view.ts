@@ -20,7 +20,7 @@ export function statusLines(status: WorkspaceStatus): Array<readonly [label: str
     ...(status.postgres ? postgresLines(status.postgres) : []),
     ["size", sizeText(size)],
     ["backup", status.postgres ? "by PostgreSQL's own means (parley backup)" : backupText(status.backup)],
-    ["disk", `${byteSize(size.free_bytes)} free`],
+    ...(size.free_bytes === null ? [] : [["disk", `${byteSize(size.free_bytes)} free`] as const]),
     ...holdLines(status),
     ["queue", queueText(status)],
     ["subscriptions", subscriptionsText(subscriptions)],

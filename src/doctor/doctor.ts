@@ -78,7 +78,7 @@ export async function examine(
       return [];
     });
   }
-  await check("key", () => checkKey(patient, ask));
+  if (existsSync(dataDir)) await check("key", () => checkKey(patient, ask));
   await check("clock", () => checkClock(ask));
   await check("server", () => checkPort(patient, server));
   await check("base URL", () => checkBaseUrl(patient, server.isRunning));

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type BackupState, lastBackup } from "../backup/schedule.ts";
 import type { Connection, Database } from "../database/database.ts";
@@ -50,8 +50,8 @@ export type WorkspaceStatus = {
   /** The server of the data folder. */
   server: { running: boolean } & { [Key in keyof ServerNote]: ServerNote[Key] | null };
   backup: BackupState;
-  /** `log_bytes` is null on PostgreSQL; the free bytes are those of the data folder's disk. */
-  size: { database_bytes: number; log_bytes: number | null; free_bytes: number };
+  /** `log_bytes` is null on PostgreSQL; `free_bytes` of the data folder's disk where there is no folder. */
+  size: { database_bytes: number; log_bytes: number | null; free_bytes: number | null };
   teams: number;
   /** Why nothing is delivered; null when deliveries are not held. */
   hold: Hold | null;
@@ -134,7 +134,9 @@ async function stateOf(db: Connection) {
 }
 
 function serverOf(dataDir: string): WorkspaceStatus["server"] {
-  const { isRunning, note } = findServer(dataDir);
+  const { isRunning, note } = existsSync(dataDir)
+    ? findServer(dataDir)
+    : { isRunning: false, note: undefined };
   return {
     running: isRunning,
     url: note?.url ?? null,
@@ -149,7 +151,7 @@ function sizeOf(dataDir: string): WorkspaceStatus["size"] {
   return {
     database_bytes: bytesOf("parley.db"),
     log_bytes: bytesOf("parley.db-wal"),
-    free_bytes: freeBytes(dataDir),
+    free_bytes: existsSync(dataDir) ? freeBytes(dataDir) : null,
   };
 }
 

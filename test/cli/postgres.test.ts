@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openPostgres } from "../../src/database/postgres/open.ts";
 import { setSchedule } from "../../src/backup/schedule.ts";
@@ -69,6 +70,15 @@ test("a schedule of backups that came along is named as one that does not run, a
   expect(shown.stdout).toMatch(/^schedule +every .*: it does not run on PostgreSQL$/m);
   expect((await command("backup", "--every", "off")).status).toBe(0);
   expect((await command("backup")).stdout).toMatch(/^schedule +none$/m);
+});
+
+test("a server whose key is in the settings makes the folder that it is given", async () => {
+  using parent = temporaryFolder();
+  const dataDir = join(parent.path, "node");
+  const key = readFileSync(join(folder.path, "secret.key"), "utf8").trim();
+  const environment = { PARLEY_DATABASE_URL: database.url, PARLEY_SECRET_KEY: key };
+  await using server = await startServer({ dataDir, environment });
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
 });
 
 test("readiness does not judge the disk of a data folder that has no data", async () => {

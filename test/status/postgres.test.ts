@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { WorkspaceStatus } from "../../src/status/status.ts";
+import { rmSync } from "node:fs";
 import { onTerminal, run } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { startNodes } from "../support/nodes.ts";
@@ -45,6 +46,9 @@ test("status tells of the PostgreSQL that has the data, and of no file", async (
   expect(stdout).not.toContain("write-ahead log");
   expect(stdout).not.toContain(password);
   expect(stderr).toBe("Next: parley serve\n");
+  // The folder has no data, so a command can do without it.
+  rmSync(folder.path, { recursive: true });
+  expect((await commandAt(database.url, "status")).status).toBe(0);
 });
 
 test("status lists the servers that are alive, and how many subscriptions each delivers to", async () => {
