@@ -187,7 +187,12 @@ export async function startApp({
     { ...(deliveries ?? noDeliveries), onTooOld: outdated.resolve },
   );
   // Retention runs whether or not deliveries are enabled.
-  const retention = new Retention(database, config.webhooksRetentionDays, log);
+  const retention = new Retention(
+    database,
+    config.webhooksRetentionDays,
+    log,
+    node && ((work) => node.alone("retention", work)),
+  );
   retention.start();
   const backups = new ScheduledBackups({
     database,

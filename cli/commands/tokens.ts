@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { notFound } from "../../src/errors.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken, listTokens, revokeToken, type Token } from "../../src/tokens/tokens.ts";
+import { now } from "../../src/system/repeatable.ts";
 import { isTeamAdmin } from "../../src/subject.ts";
 import { getUser, getUserNamed } from "../../src/users/users.ts";
 import { addCommand } from "../invocation/command.ts";
@@ -87,7 +88,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
     if (granted.includes("webhooks:write") && !isTeamAdmin(bearer)) {
       await confirmWebhooks(invocation, bearer.name);
     }
-    const expiresAt = options.expires === undefined ? null : Date.now() + options.expires;
+    const expiresAt = options.expires === undefined ? null : now() + options.expires;
     const token = await database.write(async (tx) => {
       const user = await getUser(tx, team.id, bearer.id);
       return await createToken(

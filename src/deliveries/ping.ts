@@ -6,6 +6,7 @@ import { timestamp } from "../timestamp.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { prepare } from "./prepare.ts";
 import { newId } from "../system/repeatable.ts";
+import { workspaceTime } from "../system/workspace-clock.ts";
 
 /** The result of a ping. */
 export type Pong = {
@@ -29,7 +30,7 @@ export async function ping(
   id: string,
 ): Promise<Pong> {
   const row = await database.ask((db) => getSubscription(db, teamId, id));
-  const now = Date.now();
+  const now = workspaceTime();
   const envelope = {
     id: newId(),
     type: "ping",

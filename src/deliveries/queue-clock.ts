@@ -2,6 +2,7 @@ import type { Connection, Database, Transaction } from "../database/database.ts"
 import { selectNewestEventTime } from "../outbox/event-store.ts";
 import { selectAhead, updateAhead } from "../outbox/job-store.ts";
 import { selectNewestAttemptTime } from "./attempt-store.ts";
+import { workspaceTime } from "../system/workspace-clock.ts";
 
 /** Smaller differences, in milliseconds, are ordinary clock corrections and are not stored. */
 const stepMs = 1_000;
@@ -16,7 +17,7 @@ export class QueueClock {
   #offset: number;
 
   private constructor({ ahead, newest }: ReturnType<typeof selectTimes>) {
-    this.#offset = Math.max(Date.now() + ahead, newest) - performance.now();
+    this.#offset = Math.max(workspaceTime() + ahead, newest) - performance.now();
   }
 
   /**
@@ -29,7 +30,7 @@ export class QueueClock {
   /** Returns milliseconds since 1970, an integer that never decreases. */
   now(): number {
     const elapsed = performance.now();
-    this.#offset = Math.max(this.#offset, Date.now() - elapsed);
+    this.#offset = Math.max(this.#offset, workspaceTime() - elapsed);
     return Math.round(elapsed + this.#offset);
   }
 

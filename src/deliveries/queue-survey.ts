@@ -3,6 +3,7 @@ import { beforeFanOuts, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import { selectAhead, selectJobCount } from "../outbox/job-store.ts";
 import { selectSubscriptionStates, type SubscriptionState } from "../subscriptions/store.ts";
 import { Throttle } from "./throttle.ts";
+import { workspaceTime } from "../system/workspace-clock.ts";
 
 /** What one step reads at most: about half a millisecond of the event loop. */
 const subscriptionsPerPage = 200;
@@ -121,7 +122,7 @@ export class QueueSurvey {
         if (status === "active" && !this.#isHeldBack(id)) oldestDueAt = Math.min(oldestDueAt, firstDueAt);
       }
     }
-    const now = Date.now() + (await this.#database.ask(selectAhead));
+    const now = workspaceTime() + (await this.#database.ask(selectAhead));
     return { oldestDueMs: Math.max(0, now - oldestDueAt), subscriptions, withJobs };
   }
 

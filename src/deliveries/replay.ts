@@ -13,6 +13,7 @@ import { prepare } from "./prepare.ts";
 import { logEntry } from "./settle.ts";
 import { insertAttempt, selectAttempt } from "./attempt-store.ts";
 import { newId } from "../system/repeatable.ts";
+import { workspaceTime } from "../system/workspace-clock.ts";
 
 /**
  * Sends the payload of an earlier attempt again, exactly once: the same envelope with the same id, signed with the
@@ -57,7 +58,7 @@ export async function replay(
     );
   }
 
-  const secrets = signingSecrets(vault, subscription, Date.now());
+  const secrets = signingSecrets(vault, subscription, workspaceTime());
   const message = { id: eventId, type: event.type, envelope: event.envelope };
   const destination = {
     url: subscription.url,
@@ -66,7 +67,7 @@ export async function replay(
     eventType: event.type,
   };
   const traced = work?.beginAttempt(destination, event.traceparent);
-  const request = prepare(message, secrets, Date.now(), traced?.traceparent);
+  const request = prepare(message, secrets, workspaceTime(), traced?.traceparent);
   const outcome = await attempt(outgoing, subscription.url, request);
   traced?.answered(outcome);
   if (outcome.kind === "own_fault") {
@@ -74,7 +75,7 @@ export async function replay(
   }
 
   const sent = { eventSeq, eventId, eventType: event.type, subscriptionId: subscription.id };
-  const row = { id: newId(), ...logEntry(sent, outcome, Date.now()), isReplay: true };
+  const row = { id: newId(), ...logEntry(sent, outcome, workspaceTime()), isReplay: true };
   await database.write(async (tx) => {
     insertAttempt(tx, row);
     await record(tx, {

@@ -14,6 +14,7 @@ import {
 import { NumberSet, numbersMax } from "./number-set.ts";
 import { deleteAttemptsBefore, selectLoggedEvents } from "./attempt-store.ts";
 import { Throttle } from "./throttle.ts";
+import { workspaceTime } from "../system/workspace-clock.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -26,6 +27,8 @@ const restFactor = 9;
 /** The longest rest, in milliseconds. */
 const restMaxMs = 10_000;
 
+type Alone = (work: () => Promise<void>) => Promise<void>;
+
 /**
  * Deletes expired data: the jobs of deleted subscriptions, attempts and the jobs of disabled subscriptions older than
  * `days` (`WEBHOOKS_DELIVERY_RETENTION_DAYS`), events that no attempt or job refers to, and deleted subscriptions that
@@ -35,19 +38,22 @@ export class Retention {
   readonly #database: Database;
   readonly #days: number;
   readonly #log: Log;
+  readonly #alone: Alone;
   readonly #throttle = new Throttle(restFactor, restMaxMs);
   #timer: Timer | undefined;
   #run: Promise<void> = Promise.resolve();
 
-  constructor(database: Database, days: number, log: Log) {
+  /** `alone` runs what one of several servers does at a time, and leaves it out while another does it. */
+  constructor(database: Database, days: number, log: Log, alone: Alone = (work) => work()) {
     this.#database = database;
     this.#days = days;
     this.#log = log;
+    this.#alone = alone;
   }
 
   /** Runs now, and again a day after the end of each run. */
   start(): void {
-    this.#run = this.sweep()
+    this.#run = this.#alone(() => this.sweep())
       .catch((error: unknown) => this.#log.error({ err: error }, "retention.failed"))
       .then(() => {
         if (!this.#throttle.isStopped) this.#timer = setTimeout(() => this.start(), dayMs);
@@ -62,7 +68,7 @@ export class Retention {
   }
 
   /** Makes one full run. `now` is milliseconds since 1970. */
-  async sweep(now = Date.now()): Promise<void> {
+  async sweep(now = workspaceTime()): Promise<void> {
     const jobs = (await this.#deleteJobsOfDeleted()) + (await this.#deleteJobsOfDisabled(now));
     const attempts = this.#days === 0 ? 0 : await this.#deleteAttempts(now - this.#days * dayMs);
     const events = await this.#deleteEvents();

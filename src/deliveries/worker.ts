@@ -23,6 +23,7 @@ import type { AttemptResult } from "./queue.ts";
 import type { QueueClock } from "./queue-clock.ts";
 import { type RetryRules, settle } from "./settle.ts";
 import { withhold } from "./withhold.ts";
+import { workspaceTime } from "../system/workspace-clock.ts";
 
 /** How long to wait before retrying after an internal error, such as a full disk, in milliseconds. */
 const faultPauseMs = 1_000;
@@ -188,7 +189,7 @@ export class Worker {
     this.#attemptedAt = performance.now();
     const message = { id: job.eventId, type: job.eventType, envelope: job.envelope };
     const traced = this.#tracing?.beginDelivery(job, destination.url);
-    const request = prepare(message, secrets, Date.now(), traced?.traceparent);
+    const request = prepare(message, secrets, workspaceTime(), traced?.traceparent);
     const outcome = await attempt(this.#outgoing, destination.url, request);
     const { kind, durationMs } = outcome;
     this.#observeAttempt?.(kind, durationMs);
@@ -199,7 +200,7 @@ export class Worker {
     }
     traced?.answered(outcome);
     const isCounted = report(kind === "succeeded");
-    const now = Date.now();
+    const now = workspaceTime();
     const ending = { attemptId: newId(), now, aheadMs: this.#clock.now() - now, isCounted };
     // The request was sent: failing to record the outcome must not cause a second one.
     const settled = await this.#retryUntilDone({ event: job.eventId }, () =>
@@ -245,7 +246,7 @@ export class Worker {
    */
   #secretsOf(destination: Destination): string[] | undefined {
     try {
-      return signingSecrets(this.#vault, destination, Date.now());
+      return signingSecrets(this.#vault, destination, workspaceTime());
     } catch (error) {
       if (!(error instanceof DomainError && error.code === "key_missing")) throw error;
       if (!this.#unreadable.has(destination.id)) {

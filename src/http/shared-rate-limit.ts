@@ -1,3 +1,4 @@
+import { timeOfDatabase as clock } from "../database/postgres/clock.ts";
 import type { Connections } from "../database/postgres/connections.ts";
 import { explainDatabaseError } from "../database/postgres/errors.ts";
 import { type RateLimitStatus, windowMs } from "./rate-limit.ts";
@@ -94,8 +95,6 @@ export class SharedRateLimit {
     this.#connections.query(sweepStatement).catch(() => {});
   }
 }
-
-const clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 // `taken` tells how many of the requests were within the limit, which an update cannot return otherwise. The rows are
 // locked in one order on every node.

@@ -5,6 +5,7 @@ import { joinServers } from "../database/postgres/migrate.ts";
 import type { Session } from "../database/postgres/session.ts";
 import { DomainError, type ErrorCode } from "../errors.ts";
 import type { Log } from "../log/log.ts";
+import { followClock } from "../system/workspace-clock.ts";
 import { version } from "../version.ts";
 import { listenToNotices, sayNow, WorkNotices } from "./notices.ts";
 import { OwnedShards } from "./owned-shards.ts";
@@ -217,8 +218,10 @@ export class Node {
   }
 
   async #look(session: Session): Promise<void> {
+    const askedAt = performance.now();
     const now = await updateSeen(session, this.#number);
     if (now === undefined) return this.#drop();
+    followClock(now, askedAt);
     const [nodes, held] = await Promise.all([selectNodes(session), selectHeldShards(session)]);
     await this.#endSilent(session, nodes);
     if (this.#looks++ % looksPerWorkLook === 0) await deleteEndedNodes(session);

@@ -1,9 +1,12 @@
+import { timeOfDatabase as now } from "../database/postgres/clock.ts";
 import type { Connections } from "../database/postgres/connections.ts";
 import { nodeLocks, shardLocks, soleLocks } from "../database/postgres/lock-keys.ts";
 import type { Session } from "../database/postgres/session.ts";
 
-/** The number of what one node at a time does. */
-export type SoleTask = 1;
+/** What one node at a time does, with the keys of its locks. */
+const soleTasks = { retention: 1 };
+
+export type SoleTask = keyof typeof soleTasks;
 
 /** A server of the workspace. */
 export type NodeRow = {
@@ -21,8 +24,6 @@ export type NodeRow = {
   /** The process of the database that serves its session. */
   backend: number;
 };
-
-const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 // What sessions hold in this database; those of others have numbers of their own.
 const heldLocks = `
@@ -123,11 +124,13 @@ export async function releaseShards(session: Session, shards: readonly number[])
 
 /** Whether no other node does this; from then on none does until `endSoleTask`. */
 export async function beginSoleTask(session: Session, task: SoleTask): Promise<boolean> {
-  const { rows } = await session.query(`SELECT pg_try_advisory_lock(${soleLocks}, $1::integer)`, [task]);
+  const { rows } = await session.query(`SELECT pg_try_advisory_lock(${soleLocks}, $1::integer)`, [
+    soleTasks[task],
+  ]);
   return rows[0]?.[0] === 1;
 }
 
 /** See `beginSoleTask`. */
 export async function endSoleTask(session: Session, task: SoleTask): Promise<void> {
-  await session.query(`SELECT pg_advisory_unlock(${soleLocks}, $1::integer)`, [task]);
+  await session.query(`SELECT pg_advisory_unlock(${soleLocks}, $1::integer)`, [soleTasks[task]]);
 }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { workspaceTime } from "./workspace-clock.ts";
 
 /** One run of a change: what was drawn so far, in this run or the one before, and how much of it this run has used. */
 type Run = { drawn: unknown[]; used: number };
@@ -21,9 +22,9 @@ export function newId(): string {
   return draw(() => Bun.randomUUIDv7(), isText);
 }
 
-/** The time, in milliseconds since 1970. */
+/** The time by the clock of the workspace, in milliseconds since 1970. */
 export function now(): number {
-  return draw(Date.now, isNumber);
+  return draw(workspaceTime, isNumber);
 }
 
 /** A number in [0, 1). Not for secrets. */

@@ -108,15 +108,15 @@ test("a sole task runs on one node at a time", async () => {
   const [a, b] = [await stage.join("a"), await stage.join("b")];
   const begun = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<string>();
-  const first = a.node.alone(1, () => {
+  const first = a.node.alone("retention", () => {
     begun.resolve();
     return ended.promise;
   });
   await begun.promise;
-  expect(await b.node.alone(1, async () => "b")).toBeUndefined();
+  expect(await b.node.alone("retention", async () => "b")).toBeUndefined();
   ended.resolve("a");
   expect(await first).toBe("a");
-  expect(await b.node.alone(1, async () => "b")).toBe("b");
+  expect(await b.node.alone("retention", async () => "b")).toBe("b");
 });
 
 test("the session of a node that hangs is ended", async () => {

@@ -8,6 +8,7 @@ import { appendRowsOver } from "./append-rows.ts";
 import { waitWhereAwaited } from "./awaited.ts";
 import { type Connections, openConnections } from "./connections.ts";
 import { explainDatabaseError } from "./errors.ts";
+import { readClock } from "./clock.ts";
 import { requireHere } from "./here.ts";
 import { migratePostgres } from "./migrate.ts";
 import { Outage } from "./outage.ts";
@@ -52,6 +53,7 @@ export async function openPostgres(
   try {
     await migratePostgres(connections, { mayBeNew, ...(onMigration && { onMigration }) });
     await requireHere(connections.query);
+    await readClock(connections);
   } catch (error) {
     await connections.close();
     throw explainDatabaseError(error);
