@@ -249,10 +249,9 @@ export async function startWebhookStage(
   const folder = temporaryFolder();
   const workspace = await openWorkspace(folder.path);
   const connections = connectionsOf(workspace.database);
-  workspace.database.onWork(() => {
-    if (connections) void sayNow(connections, "work").catch(() => {});
-    else signalWork(folder.path);
-  });
+  const tell = () =>
+    connections ? void sayNow(connections, "work").catch(() => {}) : signalWork(folder.path);
+  workspace.database.onWork(tell);
   const team = await workspace.team("Acme");
   const { token } = await workspace.token(team.owner);
   const server = await startServer({
