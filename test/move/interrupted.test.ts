@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { run, runJson, runRefused } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
-import { parley, startServer } from "../support/server.ts";
+import { parley } from "../support/server.ts";
 import {
   cutConnection,
   isWaiting,
@@ -28,8 +28,6 @@ test("killed in the middle, a move leaves the workspace as it was, and goes on f
   const dataDir = stage.copyOfAcme("killed");
   await killInTheMiddle(stage, dataDir);
   expect(await runJson<object[]>(dataDir, ["teams", "list"])).toMatchObject([{ name: "Acme" }]);
-  await using server = await startServer({ dataDir });
-  await server.stop();
 
   const { rows, resumed_rows, tables } = await moveTo(dataDir, stage.url);
   expect(resumed_rows).toBeGreaterThan(0);
@@ -96,8 +94,6 @@ test("a move to a folder that was killed goes on, and the folder is no workspace
   expect(ended.status, ended.stdout).toBe(0);
   expect((JSON.parse(ended.stdout) as { data: Moved }).data.resumed_rows).toBeGreaterThan(messages);
   expect(await runJson<object[]>(back, ["teams", "list"])).toMatchObject([{ name: "Acme" }]);
-  await using server = await startServer({ dataDir: back });
-  expect(await server.stop()).toBe(0);
 });
 
 test("what was moved from another folder is not gone on with", async () => {

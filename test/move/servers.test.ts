@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { run, runJson } from "../support/cli.ts";
+import { run } from "../support/cli.ts";
 import { startReceiver } from "../support/receivers/receiver.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { openWorkspace } from "../support/workspace.ts";
 import { MoveStage, moveTo } from "./stage.ts";
 
 /** A workspace that is moved is served in one place at a time, and delivers from there. */
@@ -22,40 +23,40 @@ const settings = {
   WEBHOOKS_DISABLE_AFTER: "100000",
 };
 
-/** A token of a bot in #general, and the channel's id. */
-async function makePoster(dataDir: string): Promise<{ token: string; channel: string }> {
-  await runJson(dataDir, ["bots", "create", "--name", "CI", "--channel", "general"]);
-  const { token } = await runJson<{ token: string }>(dataDir, [
-    "tokens",
-    "create",
-    "--bot",
-    "CI",
-    "--all-scopes",
-  ]);
-  const { id } = await runJson<{ id: string }>(dataDir, ["channels", "show", "general"]);
-  return { token, channel: id };
+type Poster = { token: string; channel: string };
+
+/** A token of a bot in a channel of a new team, and the channel's id. */
+async function makePoster(dataDir: string): Promise<Poster> {
+  await using workspace = await openWorkspace(dataDir);
+  const { id, general } = await workspace.team("Beta");
+  const { token } = await workspace.token(await workspace.bot(id, "CI", [general]));
+  return { token, channel: general.id };
 }
 
-async function post(
-  { url }: TestServer,
-  { token, channel }: { token: string; channel: string },
-): Promise<number> {
-  const response = await fetch(`${url}/api/v1/channels/${channel}/messages`, {
+async function ask({ url }: TestServer, { token }: Poster, path: string, body: object): Promise<number> {
+  const response = await fetch(`${url}/api/v1${path}`, {
     method: "POST",
     headers: { Authorization: `Bearer ${token}` },
-    body: JSON.stringify({ body: "hello" }),
+    body: JSON.stringify(body),
   });
   return response.status;
 }
 
-test("what waits to be delivered goes with the workspace, and is not held", async () => {
+const post = (server: TestServer, poster: Poster) =>
+  ask(server, poster, `/channels/${poster.channel}/messages`, { body: "hello" });
+
+const subscribe = (server: TestServer, poster: Poster, url: string) =>
+  ask(server, poster, "/webhooks", { name: "CI", url, events: ["message.created"] });
+
+const holdsOf = (server: TestServer) => server.logLines().filter((line) => line.includes("deliveries.held"));
+
+test("what waits to be delivered goes to PostgreSQL with the workspace, and is not held", async () => {
   const dataDir = stage.copyOfAcme("delivering");
   await using receiver = startReceiver(() => new Response(null, { status: 503 }));
   const poster = await makePoster(dataDir);
-  const hook = ["--name", "CI", "--url", receiver.url, "--event", "message.created"];
-  await run(dataDir, ["webhooks", "create", ...hook], settings);
   {
     await using server = await startServer({ dataDir, environment: settings });
+    expect(await subscribe(server, poster, receiver.url)).toBe(201);
     expect(await post(server, poster)).toBe(201);
     await receiver.received(1);
     await server.stop();
@@ -64,24 +65,38 @@ test("what waits to be delivered goes with the workspace, and is not held", asyn
   const failed = receiver.requests.length;
   receiver.answer = () => new Response();
 
+  await using server = await startServer({
+    dataDir,
+    environment: { ...settings, PARLEY_DATABASE_URL: stage.url },
+  });
+  const delivered = await receiver.nth(failed + 1);
+  expect(delivered.headers.get("webhook-id")).toBe(receiver.requests[0]?.headers.get("webhook-id") ?? "");
+  expect(await post(server, poster)).toBe(201);
+  await receiver.received(failed + 2);
+  expect(receiver.requests).toHaveLength(failed + 2);
+  expect(holdsOf(server)).toEqual([]);
+});
+
+test("a workspace that was delivered from on PostgreSQL goes on in a folder, and is not held", async () => {
+  const dataDir = stage.copyOfAcme("returning");
+  await using receiver = startReceiver();
+  const poster = await makePoster(dataDir);
+  await moveTo(dataDir, stage.url);
   const environment = { ...settings, PARLEY_DATABASE_URL: stage.url };
   {
     await using server = await startServer({ dataDir, environment });
-    const delivered = await receiver.nth(failed + 1);
-    expect(delivered.headers.get("webhook-id")).toBe(receiver.requests[0]?.headers.get("webhook-id") ?? "");
+    expect(await subscribe(server, poster, receiver.url)).toBe(201);
     expect(await post(server, poster)).toBe(201);
-    await receiver.received(failed + 2);
-    expect(server.logLines().filter((line) => line.includes("deliveries.held"))).toEqual([]);
+    await receiver.received(1);
     await server.stop();
   }
-
-  const back = stage.path("delivering-back");
+  const back = stage.path("returned");
   expect(await run(dataDir, ["move", "--to", back, "--yes"], environment)).toMatchObject({ status: 0 });
   await using server = await startServer({ dataDir: back, environment: settings });
   expect(await post(server, poster)).toBe(201);
-  await receiver.received(failed + 3);
-  expect(server.logLines().filter((line) => line.includes("deliveries.held"))).toEqual([]);
-  expect(receiver.requests).toHaveLength(failed + 3);
+  await receiver.received(2);
+  expect(receiver.requests).toHaveLength(2);
+  expect(holdsOf(server)).toEqual([]);
 });
 
 test("a workspace on PostgreSQL is not moved while a server has it", async () => {
