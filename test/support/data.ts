@@ -55,6 +55,9 @@ export async function readTables(dataDir: string): Promise<Map<string, Array<Rec
   return read;
 }
 
+/** What servers on PostgreSQL note about themselves and about each request, refused or not. */
+const bookkeeping = ["latest_commits", "nodes", "rate_counts"];
+
 /**
  * Reads what the tables of the data folder's workspace hold: what a refused request leaves as it was. When a token was
  * last used is left out, which also a refused request may change.
@@ -62,6 +65,7 @@ export async function readTables(dataDir: string): Promise<Map<string, Array<Rec
 export async function readData(dataDir: string): Promise<Data> {
   const data: Data = {};
   for (const [name, rows] of await readTables(dataDir)) {
+    if (bookkeeping.includes(name)) continue;
     const texts = rows.map((row) => JSON.stringify({ ...row, last_used_at: undefined }));
     // On PostgreSQL an update of a row changes its place.
     data[name] = (engine === "sqlite" ? texts : texts.sort()).join("\n");
