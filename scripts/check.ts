@@ -1,6 +1,17 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { postgresVersion } from "../test/support/postgres-programs.ts";
+
+/** The tests that run on PostgreSQL too: of the API's rules, of who may do what, and of what is queued. */
+const onPostgres = [
+  "test/acceptance",
+  "test/audit",
+  "test/channels",
+  "test/outbox",
+  "test/permissions",
+  "test/tokens",
+];
 
 const packaging = [...new Bun.Glob("packaging/*.sh").scanSync()];
 
@@ -32,32 +43,52 @@ for (const [name, command] of gates) {
   report(name, ok, seconds);
 }
 
-const reportFolder = mkdtempSync(join(tmpdir(), "parley-check-"));
-const reportFile = join(reportFolder, "junit.xml");
-const tests = await run(["bun", "run", "test", "--reporter=junit", `--reporter-outfile=${reportFile}`]);
-const counts = testCounts(reportFile);
-rmSync(reportFolder, { recursive: true });
-if (counts.failed === 0 && (!tests.ok || counts.passed === 0)) {
-  console.error(
-    "No test failed by itself: there was an error outside of the tests, a crash, or nothing to run.",
-  );
-  counts.failed = 1;
-}
+await runTests("SQLite", []);
+if (postgresVersion > 0)
+  await runTests(`PostgreSQL ${postgresVersion}`, onPostgres, { PARLEY_TEST_ENGINE: "postgres" });
 litestream.kill();
-passed += counts.passed;
-failed += counts.failed;
-report("tests", counts.failed === 0, tests.seconds);
+console.log(
+  postgresVersion > 0
+    ? `Tested on SQLite, and on PostgreSQL ${postgresVersion}: ${onPostgres.join(", ")}.`
+    : "Tested on SQLite alone: there is no PostgreSQL here. Debian's package is postgresql.",
+);
 
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
+/** Runs the tests of these folders, or all, on one engine, and counts them. */
+async function runTests(
+  engine: string,
+  folders: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<void> {
+  const reportFolder = mkdtempSync(join(tmpdir(), "parley-check-"));
+  const reportFile = join(reportFolder, "junit.xml");
+  const reporter = ["--reporter=junit", `--reporter-outfile=${reportFile}`];
+  const tests = await run(["bun", "run", "test", ...reporter, ...folders], environment);
+  const counts = testCounts(reportFile);
+  rmSync(reportFolder, { recursive: true });
+  if (counts.failed === 0 && (!tests.ok || counts.passed === 0)) {
+    console.error(
+      "No test failed by itself: there was an error outside of the tests, a crash, or nothing to run.",
+    );
+    counts.failed = 1;
+  }
+  passed += counts.passed;
+  failed += counts.failed;
+  report(`tests on ${engine}`, counts.failed === 0, tests.seconds);
+}
+
 /** Runs a command and streams its output. A program that is not installed counts as failed and is named. */
-async function run(command: string[]): Promise<{ ok: boolean; seconds: number }> {
+async function run(
+  command: string[],
+  environment: Record<string, string> = {},
+): Promise<{ ok: boolean; seconds: number }> {
   const started = performance.now();
   let ok = false;
   try {
     // With CI set, Bun refuses a forgotten `test.only`, which would skip all other tests.
-    const env = { ...process.env, CI: "true" };
+    const env = { ...process.env, ...environment, CI: "true" };
     ok = (await Bun.spawn(command, { stdio: ["ignore", "inherit", "inherit"], env }).exited) === 0;
   } catch (error) {
     console.error(`${command.join(" ")}: ${String(error)}`);
