@@ -134,11 +134,16 @@ export class StatementWrites {
     session: Session,
     sent: Promise<Result>[],
   ): Promise<Outcome & { commit: Commit }> {
-    sent.push(session.query(savepoint, []));
+    const send = (text: string) => {
+      const result = session.query(text, []);
+      // Its error is met before the commit, or another one is met before it.
+      result.catch(() => {});
+      sent.push(result);
+    };
+    send(savepoint);
     const outcome = await this.#runToItsEnd(call, session);
-    if ("error" in outcome) sent.push(session.query(rollbackToSavepoint, []));
-    sent.push(session.query(release, []));
-    for (const each of sent) each.catch(() => {});
+    if ("error" in outcome) send(rollbackToSavepoint);
+    send(release);
     return outcome;
   }
 
