@@ -1,7 +1,8 @@
 import { timeOfDatabase as clock } from "../database/postgres/clock.ts";
 import type { Connections } from "../database/postgres/connections.ts";
 import { explainDatabaseError } from "../database/postgres/errors.ts";
-import { type RateLimitStatus, windowMs } from "./rate-limit.ts";
+import { DomainError } from "../errors.ts";
+import { RateLimit, type RateLimitStatus, windowMs } from "./rate-limit.ts";
 
 /** How often windows that are over are deleted, in milliseconds. */
 const sweepMs = 60_000;
@@ -19,6 +20,7 @@ export class SharedRateLimit {
   readonly #connections: Pick<Connections, "query">;
   readonly #name: string;
   readonly #limit: number;
+  readonly #own: RateLimit;
   #waiting = new Map<string, Waiter[]>();
   #isCounting = false;
   #sweptAt = performance.now();
@@ -28,6 +30,7 @@ export class SharedRateLimit {
     this.#connections = connections;
     this.#name = name;
     this.#limit = limit;
+    this.#own = new RateLimit(limit);
   }
 
   /**
@@ -53,11 +56,20 @@ export class SharedRateLimit {
       try {
         await this.#countBatch(batch);
       } catch (error) {
-        const reason = explainDatabaseError(error);
-        for (const waiters of batch.values()) for (const { reject } of waiters) reject(reason);
+        this.#countHere(batch, explainDatabaseError(error));
       }
     }
     this.#isCounting = false;
+  }
+
+  /** A database that only takes no writes can still be read, as far as this node alone lets the requests through. */
+  #countHere(batch: ReadonlyMap<string, readonly Waiter[]>, error: unknown): void {
+    const isReadable = error instanceof DomainError && error.code === "unwritable";
+    for (const [key, waiters] of batch)
+      for (const { resolve, reject } of waiters) {
+        if (isReadable) resolve(this.#own.take(key));
+        else reject(error);
+      }
   }
 
   async #countBatch(batch: ReadonlyMap<string, readonly Waiter[]>): Promise<void> {

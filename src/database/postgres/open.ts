@@ -13,6 +13,7 @@ import { requireHere } from "./here.ts";
 import { migratePostgres } from "./migrate.ts";
 import { Outage } from "./outage.ts";
 import { Questions } from "./questions.ts";
+import { retried } from "./retries.ts";
 import { PostgresStatements } from "./statements.ts";
 import { StatementWrites } from "./statement-writes.ts";
 import { VersionLook } from "./version-look.ts";
@@ -114,7 +115,11 @@ export async function openPostgres(
   });
 
   return {
-    connections,
+    connections: {
+      ...connections,
+      query: (text, parameters) =>
+        retried(connections, text, parameters).catch((error: unknown) => Promise.reject(explain(error))),
+    },
     ask: (question) => questions.ask(question).catch((error: unknown) => Promise.reject(explain(error))),
     write: (change, work) => writeLoop.write(change, work),
     onWork: (listener) => void listeners.push(listener),

@@ -20,8 +20,8 @@ export class Retries {
   }
 }
 
-/** Runs a statement that only reads, and again when the connection breaks. */
-export async function read(
+/** Runs a statement that may be carried out twice, and again when the connection breaks. */
+export async function retried(
   connections: Connections,
   text: string,
   parameters: readonly unknown[] = [],

@@ -1,5 +1,5 @@
 import type { Connections } from "./connections.ts";
-import { read } from "./retries.ts";
+import { retried } from "./retries.ts";
 import type { Result } from "./statements.ts";
 
 /** The maximum number of look-ups that share a statement. */
@@ -31,7 +31,7 @@ export class SharedReads {
 
   /** @throws what `Connections.query` throws. */
   query(sql: string, parameters: readonly unknown[]): Promise<Result> {
-    if (this.#sharedFormOf(sql) === undefined) return read(this.#connections, sql, parameters);
+    if (this.#sharedFormOf(sql) === undefined) return retried(this.#connections, sql, parameters);
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const lookUp = { parameters, resolve, reject };
     const waiting = this.#waiting.get(sql);
@@ -53,11 +53,11 @@ export class SharedReads {
     const [only] = lookUps;
     try {
       if (only && lookUps.length === 1)
-        return only.resolve(await read(this.#connections, sql, only.parameters));
+        return only.resolve(await retried(this.#connections, sql, only.parameters));
       const lists = (only?.parameters ?? []).map((_, at) =>
         lookUps.map(({ parameters }) => asText(parameters[at])),
       );
-      const { columns, rows } = await read(this.#connections, this.#sharedFormOf(sql) ?? "", lists);
+      const { columns, rows } = await retried(this.#connections, this.#sharedFormOf(sql) ?? "", lists);
       const byPlace = Map.groupBy(rows, ([place]) => Number(place));
       for (const [at, { resolve }] of lookUps.entries()) {
         const found = (byPlace.get(at + 1) ?? []).map((row) => row.slice(1));

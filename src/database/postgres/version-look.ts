@@ -1,5 +1,5 @@
 import type { Connections } from "./connections.ts";
-import { read } from "./retries.ts";
+import { retried } from "./retries.ts";
 
 const stampQuery = "SELECT stamp FROM workspace_stamp WHERE id = 1";
 
@@ -26,7 +26,7 @@ export class VersionLook {
   }
 
   async #ask(): Promise<string> {
-    const { rows } = await read(this.#connections, stampQuery);
+    const { rows } = await retried(this.#connections, stampQuery);
     this.latest = String((rows[0] as [string] | undefined)?.[0]);
     return this.latest;
   }

@@ -3,7 +3,7 @@ import { Commit } from "../commit.ts";
 import type { CommitObserver, Transaction } from "../database.ts";
 import type { AppendRows } from "./append-rows.ts";
 import { Facts } from "./facts.ts";
-import { read } from "./retries.ts";
+import { retried } from "./retries.ts";
 import { isThenable } from "./questions.ts";
 import type { Connections } from "./connections.ts";
 import { nobodyAnswers, type PostgresStatements } from "./statements.ts";
@@ -143,7 +143,7 @@ export class WriteLoop {
   async #load(facts: Facts): Promise<void> {
     const { missing } = facts;
     if (missing)
-      facts.learn(missing, await read(this.#parts.connections, missing.query.sql, missing.parameters));
+      facts.learn(missing, await retried(this.#parts.connections, missing.query.sql, missing.parameters));
   }
 
   async #runOne(call: Call, facts: Facts, commit: Commit): Promise<{ value: unknown } | { error: unknown }> {
