@@ -7,7 +7,7 @@ import { makeWorkspace, type Nodes, startNodes } from "../support/proxied-nodes.
 import { freshDatabase, type TestPostgres } from "../support/postgres.ts";
 import { WildReceiver } from "../support/receivers/wild-receiver.ts";
 import type { TestServer } from "../support/server.ts";
-import { expectEveryChangeDelivered, expectWhole } from "./accounts.ts";
+import { expectEveryChangeDelivered, expectWhole, undone } from "./accounts.ts";
 import { Sender } from "./load.ts";
 import { makePlayground, type Playground } from "./playground.ts";
 import { PostgresRows } from "./postgres-rows.ts";
@@ -106,8 +106,7 @@ export class DatabaseStage implements AsyncDisposable {
     });
     expect((await this.health("/healthz")).status).toBe(200);
     await using rows = new PostgresRows(this.url);
-    const left = "SELECT event_seq FROM jobs UNION ALL SELECT event_seq FROM fan_outs LIMIT 1";
-    await until("every delivery is made", async () => (await rows.column(left)).length === 0, {
+    await until("every delivery is made", async () => (await rows.column(undone)).length === 0, {
       timeout_ms: 60_000,
     });
     expectEveryChangeDelivered(this.senders, [this.#subscribed]);

@@ -161,7 +161,7 @@ function requireStatus(status: number, expected: number): void {
 }
 
 /** What was asked for; undefined, a moment later, when the connection broke or the server was unavailable. */
-async function unlessInterrupted<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+export async function unlessInterrupted<Value>(asked: Promise<Value>): Promise<Value | undefined> {
   try {
     const value = await asked;
     if ((value as { status?: number } | undefined)?.status !== 503) return value;

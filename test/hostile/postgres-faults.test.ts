@@ -10,19 +10,21 @@ const connectionsMax = 20;
 
 /** Expects that a server without its database says so, and refuses what it cannot do now rather than for good. */
 async function expectUnavailable(stage: DatabaseStage, { reads }: { reads: 200 | 503 }): Promise<void> {
-  const posted = await stage.api.post(stage.messagesPath, { body: "during the trouble" });
-  expect(posted.status).toBe(503);
+  const [posted, read, health, readiness] = await Promise.all([
+    stage.api.post(stage.messagesPath, { body: "during the trouble" }),
+    stage.api.get(stage.messagesPath),
+    stage.health("/healthz"),
+    stage.health("/readyz"),
+  ]);
+  expect([posted.status, read.status]).toEqual([503, reads]);
   expect(posted.json.message).toMatch(/^[A-Z].*\. .*\.$/);
-  expect((await stage.api.get(stage.messagesPath)).status).toBe(reads);
-  const { status, text } = await stage.health("/healthz");
-  expect([status, JSON.parse(text)]).toEqual([
+  expect([health.status, JSON.parse(health.text)]).toEqual([
     503,
     {
       status: "failing",
       reason: expect.stringMatching(/: nothing can be written since 20[^ ]+\.$/) as string,
     },
   ]);
-  const readiness = await stage.health("/readyz");
   expect([readiness.status, JSON.parse(readiness.text)]).toMatchObject([
     503,
     { status: "failing", checks: { writes: { status: "failing", reason: expect.any(String) as string } } },
@@ -52,7 +54,7 @@ describe("a server on PostgreSQL", () => {
     await using stage = await startDatabaseStage();
     await stage.underLoad(async () => {
       stage.proxy.stall();
-      await stage.refused(12);
+      await stage.refused(6);
       await expectUnavailable(stage, { reads: 503 });
       stage.proxy.resume();
     });
