@@ -19,9 +19,13 @@ export async function runOn<Value>(
   work: (tx: Transaction) => Value | Promise<Value>,
 ): Promise<{ value: Value; ran: Ran[] }> {
   const ran: Ran[] = [];
+  // One after another, as on one connection.
+  let last: Promise<unknown> = Promise.resolve();
   const run = new StatementRun((text, parameters) => {
     ran.push({ text, parameters });
-    return connections.query(text, parameters);
+    const result = last.then(() => connections.query(text, parameters));
+    last = result.catch(() => {});
+    return result;
   }, new Commit());
   const tx = transactionOf(run);
   for (;;) {
