@@ -25,8 +25,10 @@ const gates: [name: string, command: string[]][] = [
   ["dead code", ["bun", "run", "knip"]],
   ["third-party notices", ["bun", "scripts/notices.ts", "--check"]],
   ["build", ["bun", "run", "build"]],
-  ["benchmarks, tried for a moment", ["bun", "run", "bench", "--quick"]],
 ];
+
+/** Judges nothing, so it runs next to the tests on PostgreSQL. */
+const benchmarks = ["bun", "run", "bench", "--quick"];
 
 // A test needs Litestream, which takes minutes to build the first time. The test says so if that fails.
 const litestream = Bun.spawn(["bun", "scripts/build-litestream.ts"], {
@@ -36,16 +38,13 @@ const litestream = Bun.spawn(["bun", "scripts/build-litestream.ts"], {
 let passed = 0;
 let failed = 0;
 
-for (const [name, command] of gates) {
-  const { ok, seconds } = await run(command);
-  if (ok) passed += 1;
-  else failed += 1;
-  report(name, ok, seconds);
-}
-
+for (const [name, command] of gates) await runGate(name, command);
+await Promise.all([
+  runGate("benchmarks, tried for a moment", benchmarks),
+  postgresVersion > 0 &&
+    runTests(`PostgreSQL ${postgresVersion}`, onPostgres, { PARLEY_TEST_ENGINE: "postgres" }),
+]);
 await runTests("SQLite", []);
-if (postgresVersion > 0)
-  await runTests(`PostgreSQL ${postgresVersion}`, onPostgres, { PARLEY_TEST_ENGINE: "postgres" });
 litestream.kill();
 console.log(
   postgresVersion > 0
@@ -55,6 +54,13 @@ console.log(
 
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+async function runGate(name: string, command: string[]): Promise<void> {
+  const { ok, seconds } = await run(command);
+  if (ok) passed += 1;
+  else failed += 1;
+  report(name, ok, seconds);
+}
 
 /** Runs the tests of these folders, or all, on one engine, and counts them. */
 async function runTests(
