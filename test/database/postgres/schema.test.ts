@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 /** What only several servers of one workspace need: their names, what they count together, and where they are. */
-const tablesOfNodes = ["nodes", "rate_counts", "delivery_place"];
+const tablesOfNodes = ["nodes", "rate_counts", "delivery_place", "latest_commits"];
 
 type Column = { name: string; type: string; isRequired: boolean; standard: string | null };
 
