@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { environmentOf } from "./support/engine.ts";
 import { runJson } from "./support/cli.ts";
 import { labelledBlocks } from "./support/documents.ts";
 import { parley } from "./support/server.ts";
@@ -16,7 +17,11 @@ test("the commands that the README shows work on a new workspace, as they stand 
   }
   const [block] = labelledBlocks("README.md");
   const shell = Bun.spawn(["sh", "-e", "-c", block?.code ?? "false"], {
-    env: { PATH: `${dirname(parley)}:${process.env.PATH}`, PARLEY_DATA_DIR: folder.path },
+    env: {
+      PATH: `${dirname(parley)}:${process.env.PATH}`,
+      PARLEY_DATA_DIR: folder.path,
+      ...environmentOf(folder.path),
+    },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -14,9 +14,8 @@ const longAgo = Date.now() - 365 * 86_400_000;
 /** Events that nothing refers to yet; their numbers. */
 async function addEvents(database: Database, count: number): Promise<number[]> {
   const event = { type: "message.created", data: "{}", createdAt: longAgo, traceparent: null } as const;
-  return await database.write((tx) =>
-    Array.from({ length: count }, () => insertEvent(tx, { id: crypto.randomUUID(), ...event })),
-  );
+  const rows = Array.from({ length: count }, () => ({ id: crypto.randomUUID(), ...event }));
+  return await database.write((tx) => rows.map((row) => insertEvent(tx, row)));
 }
 
 /** Queues each of the events for the subscription, each due a second after the one before. */

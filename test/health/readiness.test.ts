@@ -9,6 +9,8 @@ import { createSubscription } from "../../src/subscriptions/subscriptions.ts";
 import { subjectOf } from "../../src/users/users.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
+import { engine } from "../support/engine.ts";
+import { testOnSqlite } from "../support/on-sqlite.ts";
 import { holdWriteLock } from "../support/tampering.ts";
 import { until } from "../support/conditions.ts";
 import { startServer } from "../support/server.ts";
@@ -33,7 +35,11 @@ describe("the health routes", () => {
           writes: { status: "ok", duration_ms: expect.any(Number) },
           worker: { status: "ok" },
           oldest_due_job: { status: "ok", age_seconds: 0 },
-          disk_space: { status: "ok", free_bytes: expect.any(Number) },
+          disk_space:
+            engine === "sqlite"
+              ? { status: "ok", free_bytes: expect.any(Number) }
+              : // The disk is the database's, which this server does not see.
+                { status: "off" },
         },
       },
     });
@@ -67,7 +73,7 @@ describe("the health routes", () => {
     await until("it is ready again", isReady, { timeout_ms: 15_000 });
   });
 
-  test("say that the server is not ready on a disk with little room", async () => {
+  testOnSqlite("say that the server is not ready on a disk with little room", async () => {
     using seed = temporaryFolder();
     using place = temporaryFolder();
     await (await openWorkspace(seed.path))[Symbol.asyncDispose]();

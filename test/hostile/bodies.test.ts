@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { engine } from "../support/engine.ts";
 import { type ApiClient, apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { type Stage, startStage } from "../support/stage.ts";
@@ -164,7 +165,9 @@ describe("memory", () => {
         const attacks = Array.from({ length: 5 }, () =>
           exchange(stage.server.url, requestText(post, headers, `${crumbs}0\r\n\r\n`)),
         );
-        for (const [answer] of await Promise.all(attacks)) expect(answer?.status).toBe(400);
+        // On PostgreSQL the chunks wait for the token's look-up, and are read together.
+        const statuses = engine === "sqlite" ? [400] : [400, 422];
+        for (const [answer] of await Promise.all(attacks)) expect(statuses).toContain(answer?.status ?? 0);
       }),
     );
     expect(growth).toBeLessThan(100);

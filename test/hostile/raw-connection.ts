@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { engine } from "../support/engine.ts";
 import { type Answer, readAnswer } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 
@@ -75,6 +76,39 @@ export class RawConnection implements Disposable {
   [Symbol.dispose](): void {
     this.#socket.destroy();
   }
+}
+
+/**
+ * Sends requests from one address, and returns all answers. On SQLite they go at once on one connection. Bun closes a
+ * connection on which a request comes while another waits for its answer, as it does on PostgreSQL, so there they go in
+ * turn on several.
+ */
+export async function exchangeAll(
+  url: string,
+  requests: readonly string[],
+  from?: string,
+): Promise<RawAnswer[]> {
+  const connections = engine === "sqlite" ? 1 : 20;
+  const lanes = Array.from({ length: connections }, (_, lane) =>
+    requests.filter((__, nth) => nth % connections === lane),
+  );
+  const answers = await Promise.all(
+    lanes.map(async (lane) => {
+      using connection = new RawConnection(url, from);
+      const last = lane.pop()?.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n") ?? "";
+      if (engine === "sqlite") connection.write(lane.join(""));
+      else {
+        for (const [nth, request] of lane.entries()) {
+          connection.write(request);
+          await connection.waitForAnswers(nth + 1);
+        }
+      }
+      connection.write(last);
+      await connection.closed;
+      return connection.answers();
+    }),
+  );
+  return answers.flat();
 }
 
 /** The text of a request. `Content-Length` is the caller's to add. */

@@ -7,7 +7,7 @@ import { revokeToken } from "../../src/tokens/tokens.ts";
 import { type ScimStage, scimToken, startScimStage } from "../support/scim-stage.ts";
 import { actor } from "../support/workspace.ts";
 import { growthAfter, leastGrowth } from "./memory.ts";
-import { asOurs, exchange, type RawAnswer, requestText } from "./raw-connection.ts";
+import { asOurs, exchange, exchangeAll, type RawAnswer, requestText } from "./raw-connection.ts";
 import { expectNoFaults, linesUpToNow } from "./server-log.ts";
 
 const allowance = 600;
@@ -36,13 +36,12 @@ beforeAll(async () => {
 
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** Sends requests with tokens that nobody has from the address, on one connection, and counts the answers by status. */
+/** Sends requests with tokens that nobody has from the address, and counts the answers by status. */
 async function guess(from: string, count: number): Promise<Record<number, number>> {
-  const requests = Array.from({ length: count }, (_, index) => {
-    const last = index === count - 1 ? ["Connection: close"] : [];
-    return requestText(channels, ["Host: a", `Authorization: Bearer ${newSecret("ply_pat_")}`, ...last]);
-  });
-  const answers = await exchange(stage.server.url, requests.join(""), from);
+  const requests = Array.from({ length: count }, () =>
+    requestText(channels, ["Host: a", `Authorization: Bearer ${newSecret("ply_pat_")}`]),
+  );
+  const answers = await exchangeAll(stage.server.url, requests, from);
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;

@@ -7,6 +7,7 @@ import { DomainError } from "../../src/errors.ts";
 import { selectKeyCheck, selectKeyRotation, upsertKeyRotation } from "../../src/secrets/store.ts";
 import { findUnreadableSecrets } from "../../src/unreadable-secrets.ts";
 import { linesUpToNow } from "../hostile/server-log.ts";
+import { engine } from "../support/engine.ts";
 import { run, runJson, runRefused } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { type Received, startReceiver } from "../support/receivers/receiver.ts";
@@ -208,9 +209,10 @@ describe("rotating the key", () => {
       await stage.database.write((tx) => upsertKeyRotation(tx, begun));
       // One key would not open everything in a backup of this moment.
       const sealing = ["backup", join(folder.path, "backup"), "--passphrase-file", passphrase];
-      expect((await runRefused(stage.dataDir, sealing)).message).toContain("parley secrets rotate-key");
+      const refusal = engine === "sqlite" ? "parley secrets rotate-key" : "Use pg_dump";
+      expect((await runRefused(stage.dataDir, sealing)).message).toContain(refusal);
       expect(await runJson<Outcome>(stage.dataDir, rotate)).toMatchObject({ key: done.key, resumed: true });
-      expect(await run(stage.dataDir, sealing)).toMatchObject({ status: 0 });
+      expect(await run(stage.dataDir, sealing)).toMatchObject({ status: engine === "sqlite" ? 0 : 1 });
       expect(keyOf(stage)).toBe(key);
     },
     generousMs,

@@ -1,6 +1,7 @@
 import { SQL } from "bun";
 import { Database as SqliteFile } from "bun:sqlite";
 import { join } from "node:path";
+import { changesLock, lockClass } from "../../src/database/postgres/lock-keys.ts";
 import { rowsOf } from "./data.ts";
 import { databaseUrlOf } from "./engine.ts";
 
@@ -61,7 +62,7 @@ export async function holdWriteLock(dataDir: string): Promise<() => Promise<void
   const held = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const transaction = sql.begin(async (session) => {
-    await session`SELECT stamp FROM workspace_stamp FOR UPDATE`;
+    await session`SELECT pg_advisory_xact_lock(${lockClass}::integer, ${changesLock}::integer)`;
     held.resolve();
     await released.promise;
   });
