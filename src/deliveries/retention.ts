@@ -27,6 +27,9 @@ const restFactor = 9;
 /** The longest rest, in milliseconds. */
 const restMaxMs = 10_000;
 
+/** The wait after a run that failed, in milliseconds; it doubles with each further one, up to `dayMs`. */
+const retryMs = 5_000;
+
 type Alone = (work: () => Promise<void>) => Promise<void>;
 
 /**
@@ -40,6 +43,7 @@ export class Retention {
   readonly #log: Log;
   readonly #alone: Alone;
   readonly #throttle = new Throttle(restFactor, restMaxMs);
+  #failures = 0;
   #timer: Timer | undefined;
   #run: Promise<void> = Promise.resolve();
 
@@ -51,13 +55,11 @@ export class Retention {
     this.#alone = alone;
   }
 
-  /** Runs now, and again a day after the end of each run. */
+  /** Runs now, and again a day after the end of each run; soon after one that failed, as in an outage. */
   start(): void {
-    this.#run = this.#alone(() => this.sweep())
-      .catch((error: unknown) => this.#log.error({ err: error }, "retention.failed"))
-      .then(() => {
-        if (!this.#throttle.isStopped) this.#timer = setTimeout(() => this.start(), dayMs);
-      });
+    this.#run = this.#runOnce().then((waitMs) => {
+      if (!this.#throttle.isStopped) this.#timer = setTimeout(() => this.start(), waitMs);
+    });
   }
 
   /** Resolves after the write in progress, without waiting for the end of a rest. */
@@ -76,6 +78,18 @@ export class Retention {
     // After a day no attempt that was in flight at the deletion can still be logged.
     const subscriptions = await this.#deleteSubscriptions(now - dayMs);
     this.#log.info({ jobs, attempts, events, subscriptions }, "retention.swept");
+  }
+
+  /** Returns how long to wait for the next run, in milliseconds. */
+  async #runOnce(): Promise<number> {
+    try {
+      await this.#alone(() => this.sweep());
+      this.#failures = 0;
+      return dayMs;
+    } catch (error) {
+      this.#log.error({ err: error }, "retention.failed");
+      return Math.min(retryMs * 2 ** this.#failures++, dayMs);
+    }
   }
 
   async #deleteJobsOfDeleted(): Promise<number> {

@@ -62,6 +62,20 @@ describe("a server on PostgreSQL", () => {
     await stage.expectRecovered();
   }, 180_000);
 
+  test("deletes expired data as soon as the database is back, where an outage has kept it from that", async () => {
+    await using stage = await startDatabaseStage();
+    const swept = () => stage.logged("retention.swept");
+    await until("expired data is deleted at the start", () => swept() === 1);
+    const begun = stage.proxy.holdNext(/pg_try_advisory_lock\(7261537/, "delayed");
+    await stage.server.restart();
+    await begun;
+    await stage.proxy.refuse();
+    await until("that has failed", () => stage.logged("retention.failed") > 0);
+    await stage.proxy.accept();
+    await until("it is done", () => swept() === 2, { timeout_ms: 60_000 });
+    await stage.expectRecovered();
+  }, 120_000);
+
   test("says 503 while others use up the database's connections, and goes on when there are some", async () => {
     await using stage = await startDatabaseStage(
       await startPostgres({ settings: { max_connections: `${connectionsMax}` } }),
