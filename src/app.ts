@@ -186,6 +186,7 @@ export async function startApp({
     { url: listening, delivers: config.integrationsEnabled },
     { ...(deliveries ?? noDeliveries), onTooOld: outdated.resolve },
   );
+  if (node) await vault.requireAdopted(database);
   // Retention runs whether or not deliveries are enabled.
   const retention = new Retention(
     database,

@@ -1,7 +1,7 @@
 import type { Database } from "../database/database.ts";
 import { connectionsOf } from "../database/postgres/open.ts";
 import type { Log } from "../log/log.ts";
-import { requireNoOthers } from "../nodes/key.ts";
+import { requireNoOthers, requireNoOthersYet } from "../nodes/key.ts";
 import { findKey, installNewKey } from "../secrets/key-file.ts";
 import type { KeyRing } from "../secrets/key-ring.ts";
 import { selectKeyCheck, selectKeyRotation } from "../secrets/store.ts";
@@ -27,7 +27,7 @@ export async function openVault({ database, dataDir, log }: Parts, fromSettings:
   const vault = new Vault(keys);
   const connections = connectionsOf(database);
   if (connections && !(await vault.hasKeyOf(database))) await requireNoOthers(connections, dataDir);
-  if (await vault.adopt(database)) {
+  if (await vault.adopt(database, connections && ((tx) => requireNoOthersYet(tx, dataDir)))) {
     log.error(
       { reason: "The server now encrypts its secrets with another key than before." },
       "secrets.key_changed",

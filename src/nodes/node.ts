@@ -127,10 +127,14 @@ export class Node {
     this.#notices.say(keys);
   }
 
-  /** Does something that one node at a time does. Returns undefined, without doing it, while another does. */
+  /**
+   * Does something that one node at a time does. Returns undefined, without doing it, while another does.
+   * @throws DomainError `unavailable` while this node has no session.
+   */
   async alone<T>(task: SoleTask, work: () => Promise<T>): Promise<T | undefined> {
     const session = this.#session;
-    if (!session || !(await beginSoleTask(session, task))) return undefined;
+    if (!session) throw new DomainError("unavailable", "The session with the database was lost.");
+    if (!(await beginSoleTask(session, task))) return undefined;
     try {
       return await work();
     } finally {

@@ -1,7 +1,9 @@
+import type { Transaction } from "../database/database.ts";
 import { timeOfDatabase as now } from "../database/postgres/clock.ts";
 import type { Connections } from "../database/postgres/connections.ts";
-import { nodeLocks, shardLocks, soleLocks } from "../database/postgres/lock-keys.ts";
+import { changesLock, lockClass, nodeLocks, shardLocks, soleLocks } from "../database/postgres/lock-keys.ts";
 import type { Session } from "../database/postgres/session.ts";
+import { prepared } from "../database/prepared.ts";
 
 /** What one node at a time does, with the keys of its locks. */
 const soleTasks = { retention: 1 };
@@ -31,14 +33,19 @@ const heldLocks = `
   WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid IN (${nodeLocks}, ${shardLocks})
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Adds the node, which is alive from then on while the session is. Returns its number. */
+/**
+ * Adds the node, which is alive from then on while the session is. Returns its number. It waits for the change that is
+ * under way, so that one that looks for nodes (`selectHostOfAny`) misses none that is there when it commits.
+ */
 export async function insertNode(
   session: Session,
   node: Pick<NodeRow, "id" | "hostName" | "url" | "version" | "pid" | "delivers">,
 ): Promise<number> {
   const { rows } = await session.query(
     `INSERT INTO nodes (id, host_name, url, version, pid, delivers, started_at, seen_at)
-     VALUES ($1, $2, $3, $4, $5, $6, ${now}, ${now}) RETURNING number, pg_try_advisory_lock(${nodeLocks}, number)`,
+     VALUES ($1, $2, $3, $4, $5, $6, ${now}, ${now})
+     RETURNING number, pg_try_advisory_lock(${nodeLocks}, number),
+       pg_advisory_xact_lock_shared(${lockClass}, ${changesLock})::text`,
     [node.id, node.hostName, node.url, node.version, node.pid, node.delivers],
   );
   return Number(rows[0]?.[0]);
@@ -77,6 +84,20 @@ export async function selectNodes(connections: Pick<Connections, "query">): Prom
     silentMs: Number(silentMs),
     backend: Number(backend),
   }));
+}
+
+// Not a SELECT at its start, so it is always made in the change's own transaction.
+const hostStatement = prepared(({ $client }) =>
+  $client.prepare<{ hostName: string }, []>(
+    `WITH held AS MATERIALIZED (${heldLocks})
+     SELECT host_name AS "hostName" FROM nodes JOIN held ON held.class = ${nodeLocks} AND held.key = number
+     ORDER BY number LIMIT 1`,
+  ),
+);
+
+/** The host of the oldest node that is alive; undefined when there is none. None comes before the change has ended. */
+export function selectHostOfAny(tx: Transaction): string | undefined {
+  return hostStatement(tx).get()?.hostName;
 }
 
 /** The shards that any session holds, with the number of the node that it is of; null for one that is leaving. */

@@ -34,10 +34,12 @@ export class Vault {
 
   /**
    * Makes its own key the workspace's, as a server does at startup, unless the workspace's is one that it knows. Without
-   * a key this does nothing. Returns whether the workspace had another key before.
-   * @throws DomainError `key_missing` when another server makes another key the workspace's at the same time.
+   * a key this does nothing. Returns whether the workspace had another key before. `mayAdopt` is called in the write
+   * that would replace a key, and may refuse.
+   * @throws DomainError `key_missing` when another server makes another key the workspace's at the same time; what
+   *   `mayAdopt` throws.
    */
-  async adopt(database: Database): Promise<boolean> {
+  async adopt(database: Database, mayAdopt: (tx: Transaction) => void = () => {}): Promise<boolean> {
     const { own } = this.#keys;
     const known = await database.ask(selectKeyCheck);
     if (!own || (known && this.#keys.withCheck(known))) return false;
@@ -45,9 +47,18 @@ export class Vault {
       const now = await selectKeyCheck(tx);
       // Another server of the same database may have started at the same time.
       if (now && !(known?.equals(now) ?? now.equals(own.checkValue))) throw wrongKey();
+      if (now) mayAdopt(tx);
       await upsertKeyCheck(tx, own.checkValue);
     });
     return known !== undefined;
+  }
+
+  /**
+   * Checks, once others can see this server, that none has made another key the workspace's since `adopt`.
+   * @throws DomainError `key_missing`.
+   */
+  async requireAdopted(database: Database): Promise<void> {
+    if (this.#keys.own && !(await this.hasKeyOf(database))) throw wrongKey();
   }
 
   /**
