@@ -1,6 +1,6 @@
 import { type Config, processEnvironment, requestsAllowed, secretFiles } from "./config.ts";
 import type { DomainError } from "./errors.ts";
-import { connectionsOf } from "./database/postgres/open.ts";
+import { sharedDatabase } from "./database/postgres/open.ts";
 import type { Database, DatabaseFile } from "./database/database.ts";
 import { checkDatabase } from "./database/check-at-start.ts";
 import type { Loss } from "./database/watched-files.ts";
@@ -90,8 +90,8 @@ export async function startApp({
   if (!database.file) makeFolder(dataDir);
   const lock = started.use(holdServerLock(dataDir, serverLockWaitMs));
   const lazyParts = startLazyParts();
-  const connections = connectionsOf(database);
-  const node = connections && new Node(connections, log);
+  const shared = sharedDatabase(database);
+  const node = shared && new Node(shared.connections, log);
   const checkedInMs = database.file ? checkDatabase(database.file, dataDir) : 0;
   const { ca, ...guardOverrides } = overrides;
   const vault = await openVault({ database, dataDir, log }, config.secretKey);
@@ -152,7 +152,7 @@ export async function startApp({
   let listening = "";
   let listener: Listener | undefined;
   const counter = (name: string, limit: number) =>
-    connections ? new SharedRateLimit(connections, name, limit) : new RateLimit(limit);
+    shared ? new SharedRateLimit(shared, name, limit) : new RateLimit(limit);
   const wrongCredentials = new WrongCredentials(log, (request) => listener?.addressOf(request));
   const root = allRoutes(
     {

@@ -62,7 +62,8 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
         channel_id: found.channel.id,
       });
       const headers = set.headers as Record<string, string>;
-      const enforceSenderLimit = () => enforceRateLimit(ingestRateLimit, webhook.id, "This webhook", headers);
+      const enforceSenderLimit = () =>
+        enforceRateLimit(ingestRateLimit.take(webhook.id), "This webhook", headers);
       const limited = isSigned(webhook) ? undefined : enforceSenderLimit();
       if (limited instanceof Promise) await limited;
       let bytes: Uint8Array;
@@ -79,7 +80,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       } catch (error) {
         // Senders without the secret must not use up the limit of the one who has it.
         if (isSigned(webhook) && isOfUnsigned(error))
-          await enforceRateLimit(ingestRateLimit, `unsigned ${webhook.id}`, unsignedSenders, headers);
+          await enforceRateLimit(ingestRateLimit.take(`unsigned ${webhook.id}`), unsignedSenders, headers);
         throw error;
       }
       const limitedAfter = isSigned(webhook) ? enforceSenderLimit() : undefined;

@@ -37,9 +37,10 @@ export type Database = {
   /**
    * Reads outside a write, and never sees uncommitted rows. On SQLite it returns what `question` returns, a value for a
    * synchronous one; on PostgreSQL a promise, and `question` may run several times, so it must have no effects. What
-   * belongs together is one question: on PostgreSQL each is a round trip.
+   * belongs together is one question: on PostgreSQL each is a round trip. There `onPresumed` may be called with an answer
+   * that still has to be confirmed, for what can be begun already.
    */
-  ask<T>(question: (db: Connection) => T | Promise<T>): Answer<T>;
+  ask<T>(question: (db: Connection) => T | Promise<T>, onPresumed?: (answer: T) => void): Answer<T>;
   /**
    * Runs `change` in a transaction and resolves to its result once the transaction is on disk. Concurrent calls share
    * a commit. A call that throws is rolled back alone, for which the other calls of its commit may run a second time.

@@ -7,7 +7,7 @@ import type { Scope } from "../tokens/scopes.ts";
 import { authenticate } from "../tokens/tokens.ts";
 import { noteCaller } from "./caller.ts";
 import { jsonOf, readBytes, unreadEncoding } from "./json-body.ts";
-import { enforceRateLimit, type RateCounter } from "./rate-limit.ts";
+import { enforceRateLimit, type RateCounter, type RateLimitStatus } from "./rate-limit.ts";
 import type { WrongCredentials } from "./wrong-credentials.ts";
 
 // The scheme's name is case-insensitive (RFC 9110, 11.1). Two headers arrive joined by a comma and do not match.
@@ -61,18 +61,27 @@ export function authentication(
       // reads `return f(…)`.
       resolve: ({ request, set }): Answer<Authenticated> => {
         const token = bearerToken(request) ?? "";
-        return whenAnswered(authenticate(database, token), (grant) => {
+        // The request is counted while the database is asked whether the token is still what is remembered of it.
+        let counted: Answer<RateLimitStatus> | undefined;
+        const onPresumed = (tokenId: string) => {
+          counted = rateLimit.take(tokenId);
+          if (counted instanceof Promise) counted.catch(() => {});
+        };
+        return whenAnswered(authenticate(database, token, undefined, onPresumed), (grant) => {
           if (!grant) throw wrongCredentials.errorOf(request, unauthenticated());
           const { subject } = grant;
           noteCaller(request, { token_id: grant.tokenId, user_id: subject.id });
 
           const headers = set.headers as Record<string, string>;
-          return whenAnswered(enforceRateLimit(rateLimit, grant.tokenId, "This token", headers), () => {
-            if (!grant.scopes.has(scope)) {
-              throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
-            }
-            return { subject, readInput: () => readInput(request, token, subject) };
-          });
+          return whenAnswered(
+            enforceRateLimit(counted ?? rateLimit.take(grant.tokenId), "This token", headers),
+            () => {
+              if (!grant.scopes.has(scope)) {
+                throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
+              }
+              return { subject, readInput: () => readInput(request, token, subject) };
+            },
+          );
         });
       },
     }),

@@ -91,17 +91,16 @@ function steadyNow(): number {
 }
 
 /**
- * Counts a request of the key and sets the `X-RateLimit-…` headers of the response. The error's message begins with
- * `holder`, such as "This token".
+ * Sets the `X-RateLimit-…` headers of the response to a counted request. The error's message begins with `holder`, such as
+ * "This token".
  * @throws DomainError `rate_limited` with `Retry-After`, over the limit.
  */
 export function enforceRateLimit(
-  rateLimit: RateCounter,
-  key: string,
+  counted: Answer<RateLimitStatus>,
   holder: string,
   headers: Record<string, string | number>,
 ): Answer<void> {
-  return whenAnswered(rateLimit.take(key), (status) => {
+  return whenAnswered(counted, (status) => {
     Object.assign(headers, headersOf(status));
     if (!status.isAllowed)
       throw rateLimitError(status, `${holder} may make ${status.limit} requests a minute.`);

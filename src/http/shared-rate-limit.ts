@@ -1,6 +1,7 @@
 import { timeOfDatabase as clock } from "../database/postgres/clock.ts";
-import type { Connections } from "../database/postgres/connections.ts";
 import { explainDatabaseError } from "../database/postgres/errors.ts";
+import type { PostgresDatabase } from "../database/postgres/open.ts";
+import { stampQuery } from "../database/postgres/version-look.ts";
 import { DomainError } from "../errors.ts";
 import { RateLimit, type RateLimitStatus, windowMs } from "./rate-limit.ts";
 
@@ -14,20 +15,19 @@ type Waiter = { resolve: (status: RateLimitStatus) => void; reject: (error: unkn
 
 /**
  * Counts the requests to all nodes of the workspace as `RateLimit` does those to one, by the clock of the database. The
- * requests of one turn of the event loop, and those that come while others are counted, share a statement.
+ * requests of one turn of the event loop share a statement, which looks up the version of cacheable data too.
  */
 export class SharedRateLimit {
-  readonly #connections: Pick<Connections, "query">;
+  readonly #database: Pick<PostgresDatabase, "connections" | "versionLook">;
   readonly #name: string;
   readonly #limit: number;
   readonly #own: RateLimit;
   #waiting = new Map<string, Waiter[]>();
-  #isCounting = false;
   #sweptAt = performance.now();
 
   /** Limits with other names have counts of their own. */
-  constructor(connections: Pick<Connections, "query">, name: string, limit: number) {
-    this.#connections = connections;
+  constructor(database: Pick<PostgresDatabase, "connections" | "versionLook">, name: string, limit: number) {
+    this.#database = database;
     this.#name = name;
     this.#limit = limit;
     this.#own = new RateLimit(limit);
@@ -39,27 +39,23 @@ export class SharedRateLimit {
    */
   take(key: string): Promise<RateLimitStatus> {
     const { promise, resolve, reject } = Promise.withResolvers<RateLimitStatus>();
+    if (this.#waiting.size === 0) this.#database.versionLook.carry(() => this.#count());
     const waiters = this.#waiting.get(key);
     if (waiters) waiters.push({ resolve, reject });
     else this.#waiting.set(key, [{ resolve, reject }]);
-    if (!this.#isCounting) {
-      this.#isCounting = true;
-      setImmediate(() => void this.#count());
-    }
     return promise;
   }
 
-  async #count(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      const batch = this.#waiting;
-      this.#waiting = new Map();
-      try {
-        await this.#countBatch(batch);
-      } catch (error) {
-        this.#countHere(batch, explainDatabaseError(error));
-      }
+  /** Returns the version that the statement has seen. */
+  async #count(): Promise<string | undefined> {
+    const batch = this.#waiting;
+    this.#waiting = new Map();
+    try {
+      return await this.#countBatch(batch);
+    } catch (error) {
+      this.#countHere(batch, explainDatabaseError(error));
+      return undefined;
     }
-    this.#isCounting = false;
   }
 
   /** A database that only takes no writes can still be read, as far as this node alone lets the requests through. */
@@ -72,16 +68,16 @@ export class SharedRateLimit {
       }
   }
 
-  async #countBatch(batch: ReadonlyMap<string, readonly Waiter[]>): Promise<void> {
+  async #countBatch(batch: ReadonlyMap<string, readonly Waiter[]>): Promise<string | undefined> {
     const keys = [...batch.keys()];
     const wanted = [...batch.values()].map(({ length }) => length);
-    const { rows } = await this.#connections.query(countStatement, [
+    const { rows } = await this.#database.connections.query(countStatement, [
       keys.map((key) => `${this.#name} ${key}`),
       wanted,
       this.#limit,
     ]);
     for (const [key, endsAt, usedNow, taken, now] of rows as Array<
-      [string, number, number, number, number]
+      [string, number, number, number, number, string | null]
     >) {
       const waiters = batch.get(key.slice(this.#name.length + 1)) ?? [];
       for (const [at, { resolve }] of waiters.entries()) {
@@ -97,6 +93,7 @@ export class SharedRateLimit {
       }
     }
     this.#sweep();
+    return (rows[0]?.[5] as string | null | undefined) ?? undefined;
   }
 
   #sweep(): void {
@@ -104,7 +101,7 @@ export class SharedRateLimit {
     if (now - this.#sweptAt < sweepMs) return;
     this.#sweptAt = now;
     // One that fails is made up for by the next.
-    this.#connections.query(sweepStatement).catch(() => {});
+    this.#database.connections.query(sweepStatement).catch(() => {});
   }
 }
 
@@ -119,7 +116,7 @@ const countStatement = `
     used = CASE WHEN ${isOver()} THEN excluded.used ELSE counted.used + ${left()} END,
     taken = CASE WHEN ${isOver()} THEN excluded.taken ELSE ${left()} END,
     most = excluded.most
-  RETURNING key, ends_at, used, taken, ${clock}`;
+  RETURNING key, ends_at, used, taken, ${clock}, (${stampQuery})`;
 
 // Rows that are being counted are left to the next sweep: waiting for them could be waiting in a circle.
 const sweepStatement = `

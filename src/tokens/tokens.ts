@@ -120,13 +120,19 @@ export async function revokeTokensOfUser(tx: Transaction, userId: string, actor:
 /**
  * Returns the rights of the token, or undefined when it is malformed, unknown, revoked or expired, or its user is
  * deactivated. The look-up is by hash, so no comparison depends on the token's characters. The last use is recorded to
- * the minute (`at` is milliseconds since 1970); the request does not wait for that write.
+ * the minute (`at` is milliseconds since 1970); the request does not wait for that write. `onPresumed` may be called with
+ * the token's id before it is known whether the token still is valid.
  */
-export function authenticate(database: Database, token: string, at = now()): Answer<Grant | undefined> {
+export function authenticate(
+  database: Database,
+  token: string,
+  at = now(),
+  onPresumed?: (tokenId: string) => void,
+): Answer<Grant | undefined> {
   if (!isSecretText(token)) return undefined;
   const hash = hashOf(token);
   return whenAnswered(
-    database.ask((db) => selectUsableToken(db, hash)),
+    database.ask((db) => selectUsableToken(db, hash), onPresumed && ((row) => row && onPresumed(row.id))),
     (row) => {
       if (!row || (row.expiresAt !== null && row.expiresAt <= at)) return undefined;
       recordUse(database, row.id, at);

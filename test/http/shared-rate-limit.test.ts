@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { openConnections } from "../../src/database/postgres/connections.ts";
+import { type Connections, openConnections } from "../../src/database/postgres/connections.ts";
 import { migratePostgres } from "../../src/database/postgres/migrate.ts";
+import { VersionLook } from "../../src/database/postgres/version-look.ts";
 import { SharedRateLimit } from "../../src/http/shared-rate-limit.ts";
 import { freshDatabase } from "../support/postgres.ts";
 
@@ -33,7 +34,9 @@ test("each key has a window of its own, and so has each kind of limit", async ()
 
 test("while the database cannot be reached, requests hear of an outage and not of a fault", async () => {
   const nowhere = openConnections("postgres://parley@127.0.0.1:1/parley");
-  const refused = new SharedRateLimit(nowhere, "api", 1).take("token").catch((error: unknown) => error);
+  const refused = new SharedRateLimit(sharedBy(nowhere), "api", 1)
+    .take("token")
+    .catch((error: unknown) => error);
   expect(await refused).toMatchObject({
     code: "unavailable",
     message: expect.stringContaining("The database cannot be reached."),
@@ -92,7 +95,7 @@ async function stageOfCounts() {
     node(limit: number, name = "api"): SharedRateLimit {
       const own = openConnections(database.url, { max: 2 });
       opened.push(own);
-      return new SharedRateLimit(own, name, limit);
+      return new SharedRateLimit(sharedBy(own), name, limit);
     },
     /** Makes it that much later, as seen from the counts. */
     async passTime(ms: number): Promise<void> {
@@ -103,4 +106,8 @@ async function stageOfCounts() {
       await database[Symbol.asyncDispose]();
     },
   };
+}
+
+function sharedBy(connections: Connections) {
+  return { connections, versionLook: new VersionLook(connections) };
 }

@@ -23,11 +23,17 @@ import { WriteLoop } from "./write-loop.ts";
 export type PostgresDatabase = Database & {
   /** For what is no workspace's data: what nodes know of each other, locks and notices. */
   readonly connections: Connections;
+  readonly versionLook: VersionLook;
 };
+
+/** The database if several servers may share it; undefined for a file. */
+export function sharedDatabase(database: Database): PostgresDatabase | undefined {
+  return "connections" in database ? (database as PostgresDatabase) : undefined;
+}
 
 /** The connections of a database that several servers may share; undefined for a file. */
 export function connectionsOf(database: Database): Connections | undefined {
-  return "connections" in database ? (database as PostgresDatabase).connections : undefined;
+  return sharedDatabase(database)?.connections;
 }
 
 /** The maximum number of connections of one process, besides the one that listens. */
@@ -120,7 +126,9 @@ export async function openPostgres(
       query: (text, parameters) =>
         retried(connections, text, parameters).catch((error: unknown) => Promise.reject(explain(error))),
     },
-    ask: (question) => questions.ask(question).catch((error: unknown) => Promise.reject(explain(error))),
+    versionLook: look,
+    ask: (question, onPresumed) =>
+      questions.ask(question, onPresumed).catch((error: unknown) => Promise.reject(explain(error))),
     write: (change, work) => writeLoop.write(change, work),
     onWork: (listener) => void listeners.push(listener),
     observeCommits(observer) {

@@ -41,7 +41,7 @@ export class Questions {
    * See `Database.ask`. The question runs at once, on what is remembered of the version that was seen last, while that is
    * looked up; if it has changed, the question begins anew.
    */
-  async ask<T>(question: (db: Connection) => T | Promise<T>): Promise<T> {
+  async ask<T>(question: (db: Connection) => T | Promise<T>, onPresumed?: (answer: T) => void): Promise<T> {
     const look = this.#look.look();
     // Whoever awaits it first hears of its failure.
     look.catch(() => {});
@@ -52,6 +52,7 @@ export class Questions {
       const { missing } = facts;
       if (missing) facts.learn(missing, await this.#reads.query(missing.query.sql, missing.parameters));
       if (facts.isInterrupted && !facts.needsVersion) continue;
+      if (runs === 0 && "value" in result && !facts.isInterrupted) onPresumed?.(result.value);
       const version = await look;
       if (version !== facts.version) facts = new Facts(version);
       else if ("error" in result) throw result.error;
