@@ -102,6 +102,22 @@ test("of a hundred requests to three nodes at once a token may make exactly sixt
   }
 });
 
+test("a request counts once, also when another node has just changed what the first one remembers", async () => {
+  await using stage = await startNodes(2);
+  const { team, workspace } = stage;
+  const { token } = await workspace.token(await workspace.bot(team.id, "bot", [team.general]));
+  const bot = apiClient(stage.nodes[0]?.url ?? "", token);
+  const left: number[] = [];
+  for (let n = 0; n < 10; n++) {
+    const changed = await stage.api(1).post("/channels", { name: `channel-${n}`, visibility: "public" });
+    expect(changed.status).toBe(201);
+    const answer = await bot.get("/channels");
+    expect(answer.status).toBe(200);
+    left.push(Number(answer.headers.get("x-ratelimit-remaining")));
+  }
+  expect(left).toEqual(Array.from({ length: 10 }, (_, n) => left[0]! - n));
+});
+
 async function post(stage: NodesStage, node: number, body: string): Promise<void> {
   const answer = await stage.api(node).post(`/channels/${stage.team.general.id}/messages`, { body });
   expect(answer.status).toBe(201);
