@@ -13,6 +13,11 @@ export class Commit {
    * nearly always there is none, and a look would cost each commit a round trip.
    */
   presumesNoFanOuts = false;
+  /**
+   * Whether failed attempts are put down as if none disabled its subscription, or had been written before, which the
+   * engine finds out when it writes them. What disables one takes statements.
+   */
+  presumesNoneDisables = false;
   /** The `traceparent` of the current call, which its events are stored with; null while traces are off. */
   traceparent: string | null = null;
   /**

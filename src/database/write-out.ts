@@ -1,9 +1,10 @@
 import type { Database as SqliteFile, SQLQueryBindings } from "bun:sqlite";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { NewEvent, NewMessage, SettledJob, TokenUse } from "./appended.ts";
+import type { NewEvent, NewMessage, QueueLead, SettledJob, TokenUse } from "./appended.ts";
 import type { Commit } from "./commit.ts";
 import { attempts, events, jobs, messages } from "./schema.ts";
+import { streakChanges, takeStreaks } from "./streaks.ts";
 import { type InsertedRow, insertedColumns } from "./table-sql.ts";
 
 /**
@@ -15,6 +16,7 @@ export function writerOfAppended(file: SqliteFile): (commit: Commit) => void {
   const writeEvents = eventWriter(file);
   const writeSettled = settledWriter(file);
   const writeTokenUses = tokenUseWriter(file);
+  const writeQueueLeads = queueLeadWriter(file);
 
   return (commit) => {
     const { appended } = commit;
@@ -27,6 +29,7 @@ export function writerOfAppended(file: SqliteFile): (commit: Commit) => void {
     writeEvents(rows.events, commit.subscriptionsWithWork);
     writeSettled(rows.settled);
     writeTokenUses(rows.tokenUses);
+    writeQueueLeads(rows.queueLeads);
     commit.hasChanged = hasChanged;
   };
 }
@@ -103,22 +106,37 @@ function eventWriter(file: SqliteFile): (added: NewEvent[], subscriptionsWithWor
 
 function settledWriter(file: SqliteFile): (settled: SettledJob[]) => void {
   const insert = inserter(file, attempts, ({ attempt }: SettledJob) => attempt);
-  const deleteJob = file.prepare<unknown, [string, number, number]>(
-    "DELETE FROM jobs WHERE subscription_id = ? AND due_at = ? AND event_seq = ?",
+  const thisJob = "subscription_id = ? AND due_at = ? AND event_seq = ?";
+  const endJob = file.prepare<unknown, [string, number, number]>(`DELETE FROM jobs WHERE ${thisJob}`);
+  const giveJobUp = file.prepare<unknown, [string, number, number, number]>(
+    `DELETE FROM jobs WHERE ${thisJob} AND attempts = ?`,
   );
-  const endStreak = file.prepare<unknown, [number, string]>(
-    "UPDATE subscriptions SET consecutive_failures = 0, last_success_at = ? WHERE id = ?",
+  const putJobOff = file.prepare<unknown, [number, string, number, number, number]>(
+    `UPDATE jobs SET attempts = attempts + 1, due_at = ? WHERE ${thisJob} AND attempts = ?`,
+  );
+  const streakNow = file.prepare<{ streak: number }, [string]>(
+    "SELECT consecutive_failures AS streak FROM subscriptions WHERE id = ?",
+  );
+  const setStreak = file.prepare<unknown, [number, number | null, string]>(
+    "UPDATE subscriptions SET consecutive_failures = ?, last_success_at = coalesce(?, last_success_at) WHERE id = ?",
   );
   return (settled) => {
     let seq = insert(settled) - settled.length;
-    const successes = new Map<string, number>();
     for (const each of settled) {
       const { subscriptionId, dueAt, eventSeq } = each.job;
+      const { failure } = each;
       each.seq = ++seq;
-      deleteJob.run(subscriptionId, dueAt, eventSeq);
-      successes.set(subscriptionId, each.attempt.createdAt);
+      if (!failure) endJob.run(subscriptionId, dueAt, eventSeq);
+      else if (failure.nextDueAt === null)
+        giveJobUp.run(subscriptionId, dueAt, eventSeq, failure.attemptsBefore);
+      else putJobOff.run(failure.nextDueAt, subscriptionId, dueAt, eventSeq, failure.attemptsBefore);
     }
-    for (const [subscriptionId, at] of successes) endStreak.run(at, subscriptionId);
+    const before = new Map<string, number>();
+    for (const [id, { lastSuccessAt, failures, allFailures }] of streakChanges(settled)) {
+      if (allFailures > 0) before.set(id, streakNow.get(id)?.streak ?? 0);
+      setStreak.run(failures + (lastSuccessAt === null ? (before.get(id) ?? 0) : 0), lastSuccessAt, id);
+    }
+    takeStreaks(settled, before);
   };
 }
 
@@ -127,6 +145,16 @@ function tokenUseWriter(file: SqliteFile): (uses: TokenUse[]) => void {
   return (uses) => {
     const latest = new Map(uses.map(({ tokenId, at }) => [tokenId, at]));
     for (const [tokenId, at] of latest) update.run(at, tokenId);
+  };
+}
+
+function queueLeadWriter(file: SqliteFile): (leads: QueueLead[]) => void {
+  const update = file.prepare<unknown, [number, number, number]>(
+    "UPDATE queue_clock SET ahead_ms = ? WHERE abs(ahead_ms - ?) > ?",
+  );
+  return (leads) => {
+    const last = leads.at(-1);
+    if (last) update.run(last.aheadMs, last.aheadMs, last.toleranceMs);
   };
 }
 

@@ -16,6 +16,13 @@ export function insertAttempt(tx: Transaction, row: Omit<AttemptRow, "seq">): nu
   return insertStatement(tx, row);
 }
 
+const knownStatement = query<unknown, [string]>("SELECT 1 FROM attempts WHERE id = ?");
+
+/** Whether the attempt is in the delivery log. */
+export function isLogged(db: Connection, id: string): boolean {
+  return knownStatement(db).get(id) !== null;
+}
+
 const latestStatement = prepared((db) =>
   db
     .select()

@@ -1,11 +1,11 @@
 import type { Connection, Database, Transaction } from "../database/database.ts";
 import { selectNewestEventTime } from "../outbox/event-store.ts";
-import { selectAhead, updateAhead } from "../outbox/job-store.ts";
+import { selectAhead } from "../outbox/job-store.ts";
 import { selectNewestAttemptTime } from "./attempt-store.ts";
 import { workspaceTime } from "../system/workspace-clock.ts";
 
 /** Smaller differences, in milliseconds, are ordinary clock corrections and are not stored. */
-const stepMs = 1_000;
+const toleranceMs = 1_000;
 
 /**
  * The clock that decides when jobs are due. It follows the system clock forward, but never back: when that is set back,
@@ -36,7 +36,7 @@ export class QueueClock {
 
   /** Stores the lead over the system clock, `aheadMs`, in the transaction that schedules a retry by it. */
   keep(tx: Transaction, aheadMs: number): void {
-    if (Math.abs(aheadMs - selectAhead(tx)) > stepMs) updateAhead(tx, aheadMs);
+    tx.commit.appended.queueLeads.push({ aheadMs, toleranceMs });
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Transaction } from "../database/database.ts";
-import { deleteJob, type QueuedJob, selectAttemptsMade, updateJob } from "../outbox/job-store.ts";
+import type { Failure, SettledJob } from "../database/appended.ts";
+import type { QueuedJob } from "../outbox/job-store.ts";
 import { disable } from "../subscriptions/status.ts";
-import { updateOnFailure } from "../subscriptions/store.ts";
+import { selectStreakOfActive, selectSubscriptionById } from "../subscriptions/store.ts";
 import type { Outcome } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
-import { type AttemptRow, insertAttempt } from "./attempt-store.ts";
+import { type AttemptRow, isLogged } from "./attempt-store.ts";
 import { newId, now } from "../system/repeatable.ts";
 
 /** When to retry, and when to give up. */
@@ -17,15 +18,19 @@ export type RetryRules = {
   disableAfter: number;
 };
 
-/** The consequences of an attempt; `failures` is the length of the subscription's failure streak after it. */
+/** The consequences of an attempt. */
 export type Settled = {
   attemptId: string;
-  /** Has the attempt's number in the delivery log, after the commit. */
-  logged: { readonly seq: number };
+  /** What is known once it is written, which is after the commit at the latest. */
+  logged: {
+    /** The attempt's number in the delivery log; 0 if it was there before. */
+    readonly seq: number;
+    /** A failure that lengthens the subscription's streak has the length after it. */
+    readonly failure: Readonly<Pick<Failure, "streak">> | undefined;
+  };
   /** By the system clock, in milliseconds since 1970; undefined when there is no retry. */
   nextAttemptAt: number | undefined;
   isDisabled: boolean;
-  failures: number;
 };
 
 /** When an attempt ended and how it counts. */
@@ -43,8 +48,8 @@ export type Ending = {
 /**
  * Records how an attempt at a job ended, in the caller's transaction: the delivery log, the subscription's failure
  * streak, and the job, which is deleted or scheduled again (specification part 6, rules 1 and 2). A job that was
- * deleted meanwhile stays deleted. Returns a promise only after a failure: successes settle without one, which costs
- * less.
+ * deleted meanwhile stays deleted. All of this is put down as data; only the disabling of the subscription takes
+ * statements, and a promise.
  */
 export function settle(
   tx: Transaction,
@@ -55,53 +60,52 @@ export function settle(
 ): Settled | Promise<Settled> {
   const { attemptId } = ending;
   const attempt = { id: attemptId, ...logEntry(job, outcome, ending.now), isReplay: false };
-  if (outcome.kind !== "succeeded") {
-    const logged = { seq: insertAttempt(tx, attempt) };
-    return settleFailure(tx, job, outcome, rules, { ...ending, logged });
-  }
-  const settled = { attempt, seq: 0, job };
-  tx.commit.appended.settled.push(settled);
-  return { attemptId, logged: settled, nextAttemptAt: undefined, isDisabled: false, failures: 0 };
+  const { presumesNoneDisables, appended } = tx.commit;
+  const next = outcome.kind === "succeeded" ? undefined : nextAttempt(job, outcome, rules, ending);
+  const failure = outcome.kind === "succeeded" ? undefined : failureOf(job, rules, ending, next);
+  const logged = { attempt, seq: 0, job, failure };
+  const settled = { attemptId, logged, nextAttemptAt: next, isDisabled: false };
+  if (failure && !presumesNoneDisables && isLogged(tx, attemptId)) return settled;
+  appended.settled.push(logged);
+  if (!failure || !ending.isCounted || presumesNoneDisables) return settled;
+  const streak = selectStreakOfActive(tx, job.subscriptionId);
+  return streak < rules.disableAfter ? settled : disableForStreak(tx, streak, outcome, settled);
 }
 
-async function settleFailure(
-  tx: Transaction,
-  job: QueuedJob,
-  outcome: Outcome,
-  rules: RetryRules,
-  { attemptId, logged, isCounted, now, aheadMs }: Ending & Pick<Settled, "logged">,
-): Promise<Settled> {
-  const isNew = logged.seq > 0;
-  const subscription = isNew && isCounted ? await updateOnFailure(tx, job.subscriptionId) : undefined;
-  const isDisabled =
-    subscription?.status === "active" &&
-    subscription.deletedAt === null &&
-    subscription.consecutiveFailures >= rules.disableAfter;
-  if (isDisabled) {
-    await disable(tx, subscription, "webhook.auto_disabled", "parley", {
-      consecutive_failures: subscription.consecutiveFailures,
-      error: outcome.error,
-    });
-  }
+/** When to retry after the failure, in milliseconds since 1970; undefined after the last attempt. */
+function nextAttempt(
+  { attempts }: QueuedJob,
+  { status, retryAfter }: Outcome,
+  { maxAttempts, backoffBaseMs: baseMs }: RetryRules,
+  { now }: Ending,
+): number | undefined {
+  return nextAttemptAt({ attempt: attempts + 1, maxAttempts, status, retryAfter, now, baseMs });
+}
 
-  const next = nextAttemptAt({
-    attempt: job.attempts + 1,
-    maxAttempts: rules.maxAttempts,
-    status: outcome.status,
-    retryAfter: outcome.retryAfter,
-    now,
-    baseMs: rules.backoffBaseMs,
-  });
-  const isQueued = isNew && selectAttemptsMade(tx, job) === job.attempts;
-  if (isQueued && next === undefined) deleteJob(tx, job);
-  if (isQueued && next !== undefined) updateJob(tx, job, job.attempts + 1, next + aheadMs);
+function failureOf(
+  { attempts }: QueuedJob,
+  { disableAfter }: RetryRules,
+  { isCounted, aheadMs }: Ending,
+  next: number | undefined,
+): Failure {
   return {
-    attemptId,
-    logged,
-    nextAttemptAt: next,
-    isDisabled,
-    failures: subscription?.consecutiveFailures ?? 0,
+    attemptsBefore: attempts,
+    nextDueAt: next === undefined ? null : next + aheadMs,
+    disableAfter: isCounted ? disableAfter : null,
+    streak: 0,
   };
+}
+
+async function disableForStreak(
+  tx: Transaction,
+  streak: number,
+  { error }: Outcome,
+  settled: Settled & { logged: Pick<SettledJob, "job"> },
+): Promise<Settled> {
+  const subscription = await selectSubscriptionById(tx, settled.logged.job.subscriptionId);
+  const details = { consecutive_failures: streak, error };
+  if (subscription) await disable(tx, subscription, "webhook.auto_disabled", "parley", details);
+  return { ...settled, isDisabled: true };
 }
 
 /** Returns the row of the delivery log, without its id and `isReplay`. `now` is milliseconds since 1970. */

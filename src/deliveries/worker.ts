@@ -236,7 +236,7 @@ export class Worker {
           durationMs,
           hasTimedOut: kind === "timed_out",
           isCounted,
-          failures: settled.failures,
+          failures: settled.logged.failure?.streak ?? 0,
         };
   }
 

@@ -67,37 +67,11 @@ export function selectJob(db: Connection, key: JobKey): QueuedJob | undefined {
 
 const thisJob = "subscription_id = ? AND due_at = ? AND event_seq = ?";
 
-const attemptsMadeStatement = query<{ attempts: number }, KeyValues>(
-  `SELECT attempts FROM jobs WHERE ${thisJob}`,
-);
-
-/** The number of attempts made for the job; undefined when it is gone. */
-export function selectAttemptsMade(
-  tx: Transaction,
-  { subscriptionId, dueAt, eventSeq }: JobKey,
-): number | undefined {
-  return attemptsMadeStatement(tx).get(subscriptionId, dueAt, eventSeq)?.attempts;
-}
-
 const deleteStatement = change<KeyValues>(`DELETE FROM jobs WHERE ${thisJob}`);
 
 /** Deletes the job. */
 export function deleteJob(tx: Transaction, { subscriptionId, dueAt, eventSeq }: JobKey): void {
   deleteStatement(tx, subscriptionId, dueAt, eventSeq);
-}
-
-const rescheduleStatement = change<[number, number, ...KeyValues]>(
-  `UPDATE jobs SET attempts = ?, due_at = ? WHERE ${thisJob}`,
-);
-
-/** Reschedules the job: `attempts` have been made, and the next one is due at `nextAt`, in milliseconds since 1970. */
-export function updateJob(
-  tx: Transaction,
-  { subscriptionId, dueAt, eventSeq }: JobKey,
-  attempts: number,
-  nextAt: number,
-): void {
-  rescheduleStatement(tx, attempts, nextAt, subscriptionId, dueAt, eventSeq);
 }
 
 /** Deletes at most `limit` jobs of the subscription and returns how many it deleted. */
@@ -225,11 +199,4 @@ const aheadStatement = query<{ aheadMs: number }, []>('SELECT ahead_ms AS "ahead
 /** How far the queue's clock was last known to be ahead of the system clock, in milliseconds. */
 export function selectAhead(db: Connection): number {
   return aheadStatement(db).get()?.aheadMs ?? 0;
-}
-
-const updateAheadStatement = change<[number]>("UPDATE queue_clock SET ahead_ms = ?");
-
-/** Saves how far the queue's clock is ahead. */
-export function updateAhead(tx: Transaction, aheadMs: number): void {
-  updateAheadStatement(tx, aheadMs);
 }

@@ -23,6 +23,15 @@ export async function selectSubscription(
   return row;
 }
 
+/** The subscription, also when it was deleted; undefined when its row is gone. */
+export async function selectSubscriptionById(
+  db: Connection,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
+  const [row] = await db.select().from(subscriptions).where(eq(subscriptions.id, id));
+  return row;
+}
+
 const destinationStatement = prepared((db) =>
   db
     .select({
@@ -213,19 +222,14 @@ export async function updateSubscription(
   await tx.update(subscriptions).set(change).where(eq(subscriptions.id, id));
 }
 
-const failureStatement = prepared((db) =>
-  db
-    .update(subscriptions)
-    .set({ consecutiveFailures: sql`${subscriptions.consecutiveFailures} + 1` })
-    .where(eq(subscriptions.id, sql.placeholder("id")))
-    .returning()
-    .prepare(),
+const streakStatement = query<{ failures: number }, [string]>(
+  `SELECT consecutive_failures AS failures FROM subscriptions
+   WHERE id = ? AND status = 'active' AND deleted_at IS NULL`,
 );
 
-/** Adds one to the subscription's failure streak and returns the updated row. */
-export async function updateOnFailure(tx: Transaction, id: string): Promise<SubscriptionRow | undefined> {
-  const [row] = await failureStatement(tx).execute({ id });
-  return row;
+/** The length of the subscription's failure streak; 0 while it is disabled or deleted. */
+export function selectStreakOfActive(db: Connection, id: string): number {
+  return streakStatement(db).get(id)?.failures ?? 0;
 }
 
 /** SQLite allows 32,766 parameters per statement; each row takes five. */

@@ -3,32 +3,40 @@ import type { Commit } from "../commit.ts";
 import type { Connections } from "./connections.ts";
 import { isUniqueViolation } from "./errors.ts";
 import { Retries } from "./retries.ts";
+import { streakChanges, takeStreaks } from "../streaks.ts";
 import type { Query, Result } from "./statements.ts";
 
 /**
- * Writes the rows that a commit's calls have put down, unless the workspace is of another version than they saw or an
- * event is still being queued where they presumed none. Returns which, and the version now.
+ * Writes the rows that a commit's calls have put down, unless the workspace is of another version than they saw, an event
+ * is still being queued where they presumed none, or failed attempts disable subscriptions. Returns which, the version
+ * now, and the ids of these subscriptions.
  */
 export type AppendRows = (
   commit: Commit,
   version: string | null,
-) => Promise<{ said: "written" | "stale" | "fan_outs"; version: string }>;
+) => Promise<{
+  said: "written" | "stale" | "fan_outs" | "disabling";
+  version: string;
+  disabling: readonly string[];
+}>;
 
-const parameters = 37;
+const parameters = 47;
 
-/** See `migrations/postgres/0002_append_rows.sql`. */
+/** See `migrations/postgres/0006_failed_attempts.sql`. */
 export const appendQuery: Query = {
-  sql: `SELECT said, stamp_now, event_seqs, attempt_seqs FROM append_rows(${Array.from({ length: parameters }, (_, at) => `$${at + 1}`).join(", ")})`,
+  sql: `SELECT said, stamp_now, event_seqs, attempt_seqs, streaks, disabling FROM append_rows(${Array.from({ length: parameters }, (_, at) => `$${at + 1}`).join(", ")})`,
   isChange: true,
-  tables: ["channels", "messages", "events", "jobs", "attempts", "subscriptions", "tokens"],
+  tables: ["channels", "messages", "events", "jobs", "attempts", "subscriptions", "tokens", "queue_clock"],
   hasResult: true,
 };
 
 type Said = [
-  said: "written" | "found" | "stale" | "fan_outs",
+  said: "written" | "found" | "stale" | "fan_outs" | "disabling",
   version: string,
   eventSeqs: number[],
   attemptSeqs: number[],
+  streaks: number[],
+  disabling: string[],
 ];
 
 /** Returns the function that writes rows in a commit of their own. Call it for one commit after the other. */
@@ -47,13 +55,19 @@ export function appendRowsOver(connections: Connections): AppendRows {
           appendQuery.sql,
           parametersOf(rows, { own, version, presumesNoFanOuts }),
         );
-        const [said, versionNow] = result.rows[0] as unknown as Said;
+        const [said, versionNow, , , , disabling] = result.rows[0] as unknown as Said;
         if (said === "written" || said === "found") takeNumbers(rows, result, commit);
-        return { said: said === "found" ? "written" : said, version: versionNow };
+        return { said: said === "found" ? "written" : said, version: versionNow, disabling };
       } catch (error) {
         // Another node has used a client_uuid first, which its channel's next look finds.
         if (isUniqueViolation(error, "messages_by_client_uuid"))
-          return { said: "stale", version: version ?? "" };
+          return { said: "stale", version: version ?? "", disabling: [] };
+        // A failure that an earlier commit has written, of which nobody heard.
+        if (isUniqueViolation(error, "attempts_id_key")) {
+          const failed = rows.settled.filter(({ failure }) => failure);
+          const disabling = failed.map(({ job }) => job.subscriptionId);
+          return { said: "disabling", version: version ?? "", disabling };
+        }
         // Rows whose connection broke may have arrived, or be arriving now: sent again, the commit finds itself.
         if (!retries.after(error)) throw error;
       }
@@ -66,7 +80,7 @@ type OwnCommit = { session: string; number: number; isRepeat: boolean };
 
 /** The parameters of `appendQuery`. Without a commit of its own it is part of a transaction that holds the lock. */
 export function parametersOf(
-  { messages, events, settled, tokenUses }: Rows,
+  { messages, events, settled, tokenUses, queueLeads }: Rows,
   {
     own,
     version = null,
@@ -76,6 +90,8 @@ export function parametersOf(
   const jobs = events.flatMap(({ subscriptionIds }, at) =>
     subscriptionIds.map((subscriptionId) => ({ event: at + 1, subscriptionId })),
   );
+  const streaks = [...streakChanges(settled)];
+  const lead = queueLeads.at(-1);
   const uses = [...new Map(tokenUses.map(({ tokenId, at }) => [tokenId, at]))];
   return [
     own?.session ?? null,
@@ -109,21 +125,34 @@ export function parametersOf(
     settled.map(({ attempt }) => attempt.eventType),
     settled.map(({ attempt }) => attempt.responseStatus),
     settled.map(({ attempt }) => attempt.responseStart?.toString("base64") ?? null),
+    settled.map(({ attempt }) => attempt.error),
     settled.map(({ attempt }) => attempt.durationMs),
     settled.map(({ attempt }) => attempt.createdAt),
     settled.map(({ job }) => job.eventSeq),
     settled.map(({ job }) => job.dueAt),
+    settled.map(({ failure }) => failure?.attemptsBefore ?? null),
+    settled.map(({ failure }) => failure?.nextDueAt ?? null),
+    streaks.map(([id]) => id),
+    streaks.map(([, { lastSuccessAt }]) => lastSuccessAt),
+    streaks.map(([, { failures }]) => failures),
+    streaks.map(([, { allFailures }]) => allFailures),
+    streaks.map(([, { disableAfter }]) => disableAfter),
     uses.map(([id]) => id),
     uses.map(([, at]) => at),
+    lead?.aheadMs ?? null,
+    lead?.toleranceMs ?? null,
   ];
 }
 
 /** Gives the rows the numbers that they were written with. Subscriptions whose jobs were queued have new work. */
 export function takeNumbers({ events, settled }: Rows, { rows }: Result, commit: Commit): void {
-  const [, , eventSeqs, attemptSeqs] = rows[0] as unknown as Said;
+  const [, , eventSeqs, attemptSeqs, streaks] = rows[0] as unknown as Said;
   for (const [at, event] of events.entries()) {
     event.seq = Number(eventSeqs[at] ?? 0);
     for (const id of event.subscriptionIds) commit.subscriptionsWithWork.add(id);
   }
   for (const [at, each] of settled.entries()) each.seq = Number(attemptSeqs[at] ?? 0);
+  if (streaks.length === 0) return;
+  const subscriptionIds = [...streakChanges(settled).keys()];
+  takeStreaks(settled, new Map(subscriptionIds.map((id, at) => [id, Number(streaks[at] ?? 0)])));
 }

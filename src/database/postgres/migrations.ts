@@ -2,6 +2,7 @@ import workspace from "../../../migrations/postgres/0001_workspace.sql" with { t
 import appendRows from "../../../migrations/postgres/0002_append_rows.sql" with { type: "text" };
 import nodes from "../../../migrations/postgres/0003_nodes.sql" with { type: "text" };
 import moves from "../../../migrations/postgres/0004_moves.sql" with { type: "text" };
+import failedAttempts from "../../../migrations/postgres/0006_failed_attempts.sql" with { type: "text" };
 
 /**
  * All migrations of a database on PostgreSQL, in the order in which they are applied, embedded in the binary. Shipped
@@ -12,4 +13,5 @@ export const postgresMigrations: readonly { name: string; sql: string }[] = [
   { name: "0002_append_rows", sql: appendRows },
   { name: "0003_nodes", sql: nodes },
   { name: "0004_moves", sql: moves },
+  { name: "0006_failed_attempts", sql: failedAttempts },
 ];

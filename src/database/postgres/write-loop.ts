@@ -4,6 +4,7 @@ import type { CommitObserver, Transaction } from "../database.ts";
 import type { AppendRows } from "./append-rows.ts";
 import { Facts } from "./facts.ts";
 import { retried } from "./retries.ts";
+import { LeftOutcomes } from "./left-outcomes.ts";
 import { isThenable } from "./questions.ts";
 import type { Connections } from "./connections.ts";
 import { nobodyAnswers, type PostgresStatements } from "./statements.ts";
@@ -15,6 +16,8 @@ export type Call = {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
   traced: TracedCommit | undefined;
+  /** The subscriptions of which it has settled attempts in its latest run by a `WriteLoop`. */
+  settles: readonly string[];
 };
 
 /** The outcome of one call; the caller learns it only after the commit. */
@@ -35,6 +38,7 @@ export class WriteLoop {
   observer: CommitObserver | undefined;
   readonly #parts: WriteLoopParts;
   readonly #tx: Transaction;
+  readonly #leftOutcomes = new LeftOutcomes();
   #facts: Facts | undefined;
   /** The version that the latest commit or look saw. */
   #version: string | undefined;
@@ -59,6 +63,7 @@ export class WriteLoop {
       resolve: resolve as (value: unknown) => void,
       reject,
       traced: work?.beginCommit("postgresql"),
+      settles: [],
     });
     if (!this.#isRunning) {
       this.#isRunning = true;
@@ -96,19 +101,22 @@ export class WriteLoop {
     const startedAt = this.observer ? performance.now() : 0;
     this.#version ??= await this.#parts.look.look();
     let presumesNoFanOuts = true;
+    const disabling = new Set<string>();
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const commit = new Commit();
       commit.presumesNoFanOuts = presumesNoFanOuts;
-      const { outcomes, others } = await this.#runAll(batch, commit);
+      commit.presumesNoneDisables = true;
+      const { outcomes, others } = await this.#runAll(batch, commit, disabling);
       for (const call of others) this.#leave(call, batch);
       if (outcomes.length === 0) return;
-      const said = await this.#write(commit);
+      const { said, disabling: found } = await this.#write(commit);
       if (said === "written") {
         this.observer?.committed(outcomes.length, performance.now() - startedAt);
         this.#settle(outcomes, commit);
         return;
       }
       if (said === "fan_outs") presumesNoFanOuts = false;
+      for (const id of found) disabling.add(id);
     }
     for (const call of batch) this.#leave(call, batch);
   }
@@ -116,11 +124,18 @@ export class WriteLoop {
   /** What becomes of the call is no longer for the batch to say. */
   #leave(call: Call, batch: Set<Call>): void {
     batch.delete(call);
-    this.#parts.leave(call);
+    this.#parts.leave(this.#leftOutcomes.counting(call));
   }
 
-  /** Runs each call until nothing is missing. Returns `others`, which have to be made by statements. */
-  async #runAll(calls: Iterable<Call>, commit: Commit): Promise<{ outcomes: Outcome[]; others: Call[] }> {
+  /**
+   * Runs each call until nothing is missing. Returns `others`, which have to be made by statements: also those that settle
+   * attempts of the subscriptions in `disabling`.
+   */
+  async #runAll(
+    calls: Iterable<Call>,
+    commit: Commit,
+    disabling: ReadonlySet<string>,
+  ): Promise<{ outcomes: Outcome[]; others: Call[] }> {
     const outcomes: Outcome[] = [];
     const others: Call[] = [];
     let open = Array.from(calls, (call) => ({ call, facts: new Facts() }));
@@ -128,7 +143,7 @@ export class WriteLoop {
       const interrupted: typeof open = [];
       for (const each of open) {
         each.facts.version = this.#version;
-        const ended = await this.#runOne(each.call, each.facts, commit);
+        const ended = await this.#runOne(each.call, each.facts, commit, disabling);
         if (each.facts.needsTransaction) others.push(each.call);
         else if (each.facts.isInterrupted) interrupted.push(each);
         else outcomes.push({ call: each.call, ...ended });
@@ -146,7 +161,12 @@ export class WriteLoop {
       facts.learn(missing, await retried(this.#parts.connections, missing.query.sql, missing.parameters));
   }
 
-  async #runOne(call: Call, facts: Facts, commit: Commit): Promise<{ value: unknown } | { error: unknown }> {
+  async #runOne(
+    call: Call,
+    facts: Facts,
+    commit: Commit,
+    disabling: ReadonlySet<string>,
+  ): Promise<{ value: unknown } | { error: unknown }> {
     commit.appended.beginCall();
     facts.begin(commit.appended);
     this.#facts = facts;
@@ -156,6 +176,9 @@ export class WriteLoop {
     try {
       const result = call.change(this.#tx);
       const value = isThenable(result) ? await result : result;
+      call.settles = commit.appended.subscriptionsOfCall;
+      if (call.settles.some((id) => disabling.has(id) || this.#leftOutcomes.has(id)))
+        facts.needsTransaction = true;
       if (facts.isInterrupted) commit.appended.undoCall();
       return { value };
     } catch (error) {
@@ -167,18 +190,18 @@ export class WriteLoop {
     }
   }
 
-  async #write(commit: Commit): Promise<"written" | "stale" | "fan_outs"> {
+  async #write(commit: Commit): Promise<Pick<Awaited<ReturnType<AppendRows>>, "said" | "disabling">> {
     if (commit.appended.isEmpty) {
       // Nothing to write, but a refusal must not rest on what another node has changed meanwhile.
       const version = await this.#parts.look.look();
       const isCurrent = this.#version === undefined || version === this.#version;
       this.#version = version;
-      return isCurrent ? "written" : "stale";
+      return { said: isCurrent ? "written" : "stale", disabling: [] };
     }
-    const { said, version } = await this.#parts.appendRows(commit, this.#version ?? null);
-    this.#version = version;
-    this.#parts.look.latest = version;
-    return said;
+    const written = await this.#parts.appendRows(commit, this.#version ?? null);
+    this.#version = written.version;
+    this.#parts.look.latest = written.version;
+    return written;
   }
 
   #settle(outcomes: readonly Outcome[], commit: Commit): void {

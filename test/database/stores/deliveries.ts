@@ -48,7 +48,11 @@ export const deliveryStores: Record<string, StoreCalls> = {
     module: subscriptions,
     calls: {
       insertSubscription: [
-        subscription("s-1", { previousSecret: Buffer.from([9]), previousSecretUntil: at }),
+        subscription("s-1", {
+          consecutiveFailures: 3,
+          previousSecret: Buffer.from([9]),
+          previousSecretUntil: at,
+        }),
         subscription("s-2", { status: "disabled", disabledAt: at }),
         subscription("s-3", { deletedAt: at, lastSuccessAt: at }),
         subscription("s-4", { createdBy: "human:u-ben", channelIds: '["c-General"]' }),
@@ -100,10 +104,12 @@ export const deliveryStores: Record<string, StoreCalls> = {
       updateSubscription: [
         (tx) => subscriptions.updateSubscription(tx, "s-4", { name: "CD", previousSecret: Buffer.from([3]) }),
       ],
-      updateOnFailure: [
-        (tx) => subscriptions.updateOnFailure(tx, "s-1"),
-        (tx) => subscriptions.updateOnFailure(tx, "s-9"),
-      ],
+      selectStreakOfActive: ["s-1", "s-2", "s-3", "s-9"].map(
+        (id) => (tx) => subscriptions.selectStreakOfActive(tx, id),
+      ),
+      selectSubscriptionById: ["s-3", "s-9"].map(
+        (id) => (tx) => subscriptions.selectSubscriptionById(tx, id),
+      ),
       disableSubscriptionsOfCreator: [
         (tx) => subscriptions.disableSubscriptionsOfCreator(tx, "human:u-ben", at),
       ],
@@ -143,11 +149,6 @@ export const deliveryStores: Record<string, StoreCalls> = {
       enqueue: [1, 2].map((eventSeq) => (tx) => jobs.enqueue(tx, { ...job, eventSeq })),
       selectNextJobs: [(tx) => jobs.selectNextJobs(tx, "s-1", 5)],
       selectJob: [(tx) => jobs.selectJob(tx, job), (tx) => jobs.selectJob(tx, { ...job, dueAt: 1 })],
-      selectAttemptsMade: [
-        (tx) => jobs.selectAttemptsMade(tx, job),
-        (tx) => jobs.selectAttemptsMade(tx, { ...job, dueAt: 1 }),
-      ],
-      updateJob: [(tx) => jobs.updateJob(tx, job, 1, at + 60_000), (tx) => jobs.updateJob(tx, job, 1, 1)],
       selectWaiting: [(tx) => jobs.selectWaiting(tx, "s-1"), (tx) => jobs.selectWaiting(tx, "s-9")],
       selectFirstWaiting: [(tx) => jobs.selectFirstWaiting(tx, "s-1", 1)],
       selectJobCount: [
@@ -155,7 +156,10 @@ export const deliveryStores: Record<string, StoreCalls> = {
         (tx) => jobs.selectJobCount(tx, "s-9", 0, 1),
       ],
       selectJobsAfter: [(tx) => jobs.selectJobsAfter(tx, "s-1", { dueAt: at, eventSeq: 0 }, 5)],
-      makeJobDue: [(tx) => jobs.makeJobDue(tx, "s-1", { dueAt: at + 60_000, eventSeq: 1, happenedAt: at })],
+      makeJobDue: [
+        (tx) => jobs.makeJobDue(tx, "s-1", { dueAt: at, eventSeq: 1, happenedAt: at + 60_000 }),
+        (tx) => jobs.makeJobDue(tx, "s-1", { dueAt: at + 60_000, eventSeq: 1, happenedAt: at }),
+      ],
       selectJobsBackwards: [
         (tx) => jobs.selectJobsBackwards(tx, jobs.endOfQueue, 5),
         (tx) => jobs.selectJobsBackwards(tx, { ...job, eventSeq: 2 }, 5),
@@ -170,7 +174,6 @@ export const deliveryStores: Record<string, StoreCalls> = {
         (tx) => jobs.enqueue(tx, job),
         (tx) => jobs.enqueue(tx, { ...job, eventSeq: 2 }),
       ],
-      updateAhead: [(tx) => jobs.updateAhead(tx, at)],
       selectAhead: [(tx) => jobs.selectAhead(tx)],
     },
   },
@@ -226,6 +229,7 @@ export const deliveryStores: Record<string, StoreCalls> = {
             responseStart: null,
           }),
       ],
+      isLogged: ["a-2", "a-9"].map((id) => (tx) => attempts.isLogged(tx, id)),
       selectLatestAttempts: [(tx) => attempts.selectLatestAttempts(tx, "s-1", 2)],
       selectAttempts: [
         (tx) => attempts.selectAttempts(tx, teamId, { limit: 5 }),
