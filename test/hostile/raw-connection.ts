@@ -80,35 +80,28 @@ export class RawConnection implements Disposable {
 
 /**
  * Sends requests from one address, and returns all answers. On SQLite they go at once on one connection. Bun closes a
- * connection on which a request comes while another waits for its answer, as it does on PostgreSQL, so there they go in
- * turn on several.
+ * connection on which a request comes while another waits for its answer, as it does on PostgreSQL, so there each goes on
+ * one of its own.
  */
 export async function exchangeAll(
   url: string,
   requests: readonly string[],
   from?: string,
 ): Promise<RawAnswer[]> {
-  const connections = engine === "sqlite" ? 1 : 20;
-  const lanes = Array.from({ length: connections }, (_, lane) =>
-    requests.filter((__, nth) => nth % connections === lane),
-  );
-  const answers = await Promise.all(
-    lanes.map(async (lane) => {
-      using connection = new RawConnection(url, from);
-      const last = lane.pop()?.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n") ?? "";
-      if (engine === "sqlite") connection.write(lane.join(""));
-      else {
-        for (const [nth, request] of lane.entries()) {
-          connection.write(request);
-          await connection.waitForAnswers(nth + 1);
-        }
-      }
-      connection.write(last);
-      await connection.closed;
-      return connection.answers();
-    }),
-  );
-  return answers.flat();
+  const last = (request: string) => request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  if (engine === "sqlite") {
+    const texts = requests.map((request, nth) => (nth === requests.length - 1 ? last(request) : request));
+    return await exchange(url, texts.join(""), from);
+  }
+  const rest = [...requests];
+  const answers: RawAnswer[] = [];
+  const sendRest = async () => {
+    for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+      answers.push(...(await exchange(url, last(next), from)));
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, sendRest));
+  return answers;
 }
 
 /** The text of a request. `Content-Length` is the caller's to add. */

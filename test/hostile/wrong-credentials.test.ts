@@ -4,6 +4,7 @@ import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { newSecret } from "../../src/secrets/secret-text.ts";
 import { revokeToken } from "../../src/tokens/tokens.ts";
+import { engine } from "../support/engine.ts";
 import { type ScimStage, scimToken, startScimStage } from "../support/scim-stage.ts";
 import { actor } from "../support/workspace.ts";
 import { growthAfter, leastGrowth } from "./memory.ts";
@@ -166,15 +167,17 @@ describe("wrong credentials from one address", () => {
   });
 });
 
-test("a hundred thousand wrong tokens from a thousand addresses leave nothing in memory and affect nobody", async () => {
+test("wrong tokens from a thousand addresses leave nothing in memory and affect nobody", async () => {
+  // On PostgreSQL each is a look-up over the network. What is kept is kept by address.
+  const each = engine === "sqlite" ? 100 : 10;
   const addresses = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => `127.1.${(from + index) >> 8}.${(from + index) & 255}`);
   const right = async () => expect((await ask("127.1.0.0", channels, bearer(token))).status).toBe(200);
-  for (const from of addresses(2_000, 200)) expect(await guess(from, 100)).toEqual({ 401: 100 });
+  for (const from of addresses(2_000, 200)) expect(await guess(from, each)).toEqual({ 401: each });
   let firstAddress = 0;
   const guessFromAThousand = async () => {
     for (const from of addresses(firstAddress, 1_000)) {
-      expect(await guess(from, 100)).toEqual({ 401: 100 });
+      expect(await guess(from, each)).toEqual({ 401: each });
       await right();
     }
     firstAddress += 3_000;
