@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { filesOnPostgres, filesThatNeedPostgres, testFiles } from "../test/support/engines.ts";
+import { postgresVersion } from "../test/support/postgres-programs.ts";
+
+/** What a run of the tests on one engine gave. A skipped test has not passed. */
+export type TestRun = { engine: string; passed: number; notPassed: string[]; seconds: number };
+
+/** Most of a test's time is spent waiting, so two processors have room for two files on each of two engines at once. */
+const filesAtOnce = 2;
+
+/** Far more than any test takes beside others, since it only has to end one that hangs. */
+const limitMs = 60_000;
+
+/**
+ * Runs the tests on both engines side by side, or on SQLite alone where there is no PostgreSQL. The output of the first is
+ * shown as it comes, that of the second afterwards.
+ */
+export async function runTests(): Promise<TestRun[]> {
+  const folder = mkdtempSync(join(tmpdir(), "parley-check-"));
+  try {
+    if (postgresVersion === 0) {
+      const files = testFiles().filter((file) => !filesThatNeedPostgres().includes(file));
+      return [await run("SQLite", files, {}, folder)];
+    }
+    const later = join(folder, "postgres.log");
+    const runs = await Promise.all([
+      run("SQLite", testFiles(), {}, folder),
+      run(
+        `PostgreSQL ${postgresVersion}`,
+        filesOnPostgres(),
+        { PARLEY_TEST_ENGINE: "postgres" },
+        folder,
+        later,
+      ),
+    ]);
+    process.stdout.write(readFileSync(later));
+    return runs;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function run(
+  engine: string,
+  files: string[],
+  environment: Record<string, string>,
+  folder: string,
+  output?: string,
+): Promise<TestRun> {
+  const started = performance.now();
+  const reportFile = join(folder, `${engine}.xml`);
+  const command = ["bun", "test", `--parallel=${filesAtOnce}`];
+  // A file's imports are read once for all files of a process, and its PostgreSQL is started once.
+  command.push("--no-isolate", `--timeout=${limitMs}`);
+  command.push("--reporter=junit", `--reporter-outfile=${reportFile}`);
+  const stream = output === undefined ? "inherit" : Bun.file(output);
+  const child = Bun.spawn([...command, ...files.map((file) => `./${file}`)], {
+    // With CI set, Bun refuses a forgotten `test.only`, which would skip all other tests.
+    env: { ...process.env, ...environment, CI: "true" },
+    stdio: ["ignore", stream, stream],
+  });
+  const isDone = (await child.exited) === 0;
+  const { passed, notPassed } = resultsIn(reportFile);
+  if (notPassed.length === 0 && (!isDone || passed === 0)) {
+    notPassed.push("no test by itself: there was an error outside of the tests, a crash, or nothing to run");
+  }
+  return { engine, passed, notPassed, seconds: (performance.now() - started) / 1000 };
+}
+
+/** How many tests passed according to a JUnit report, and the names of the others; none without a report. */
+function resultsIn(file: string): { passed: number; notPassed: string[] } {
+  let report = "";
+  try {
+    report = readFileSync(file, "utf8");
+  } catch {
+    // Bun writes no report when no test ran.
+  }
+  const all = [...report.matchAll(/<testcase ([^>]*?)(\/?)>/g)];
+  const notPassed = all.filter(([, , end]) => end === "").map(([, attributes = ""]) => nameIn(attributes));
+  return { passed: all.length - notPassed.length, notPassed };
+}
+
+/** The name of a test case by its attributes, after where it is. */
+function nameIn(attributes: string): string {
+  const [file, line, name] = ["file", "line", "name"].map(
+    (key) => new RegExp(`(?:^| )${key}="([^"]*)"`).exec(attributes)?.[1] ?? "",
+  );
+  const place = line === "" ? file : `${file}:${line}`;
+  return `${place}: ${unescaped(name ?? "")}`;
+}
+
+function unescaped(text: string): string {
+  const entities = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&" };
+  return Object.entries(entities).reduce(
+    (rest, [entity, character]) => rest.replaceAll(entity, character),
+    text,
+  );
+}
