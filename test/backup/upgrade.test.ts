@@ -145,7 +145,7 @@ test("the refusal to upgrade under a server names both versions", async () => {
   expect(message).toStartWith(
     `parley ${version.trim()} is serving ${server.dataDir}, and this is parley ${version.trim()}`,
   );
-}, 20_000);
+}, 60_000);
 
 test("a new version rehearses the upgrade of an older one's data, which has no such command", async () => {
   using folder = temporaryFolder();

@@ -66,7 +66,7 @@ test("verifying delivers nothing of what waits in the copy", async () => {
   // What waits was not lost by that either: it is delivered by the workspace itself.
   await server.start();
   await until("the message is delivered", () => receiver.requests.length > 0, { timeout_ms: 20_000 });
-}, 40_000);
+}, 60_000);
 
 describe("the rehearsal of an upgrade", () => {
   test("tells what the new version makes of the data, and leaves the workspace alone", async () => {

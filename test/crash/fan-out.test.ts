@@ -43,7 +43,7 @@ async function crashAt(moment: number): Promise<boolean> {
   await stage.server.start();
   const isDone = async () =>
     (await countOf(stage.dataDir, "fan_outs")) === 0 && (await countOf(stage.dataDir, "attempts")) >= many;
-  await until("all of it is delivered", isDone, { timeout_ms: 30_000 });
+  await until("all of it is delivered", isDone);
   await stage.stop();
   const requests = receiver.requests.slice(before);
   expect(requestsFor({ requests }, told)).toEqual(told.map(() => 1));

@@ -9,7 +9,6 @@ import { until } from "../support/conditions.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A limit for what takes a second or two on a busy machine. */
-const patience = { timeout_ms: 15_000 };
 
 /** A separate database with a table for large data, and the reports that its owner received. */
 async function open(options: { lockWaitMs?: number } = {}) {
@@ -64,7 +63,7 @@ test("a full disk is reported with its cause and remedy, and its end is reported
   expect(began).toEqual([expect.objectContaining({ kind: "writes", reason: database.failure() })]);
 
   await limitPages(database, 1_000_000);
-  await until("it is over", () => database.failure() === undefined, patience);
+  await until("it is over", () => database.failure() === undefined);
   expect(ended).toEqual(began);
 });
 
@@ -83,7 +82,7 @@ test("another process that holds the lock is reported while it does", async () =
   expect(await add(database, 1).catch((error: unknown) => error)).toMatchObject({ code: "busy" });
   expect(database.failure()).toMatch(/^Another process keeps the database locked: /);
   other.run("COMMIT");
-  await until("it is over", () => database.failure() === undefined, patience);
+  await until("it is over", () => database.failure() === undefined);
 });
 
 test("a long reader is reported as the reason for a growing WAL, and is not a failure", async () => {
@@ -107,6 +106,6 @@ test("a long reader is reported as the reason for a growing WAL, and is not a fa
   ]);
   expect(database.failure()).toBeUndefined();
   other.run("COMMIT");
-  await until("it is over", () => ended.length > 0, patience);
+  await until("it is over", () => ended.length > 0);
   expect(ended).toEqual(began);
 });

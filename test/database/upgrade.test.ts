@@ -174,7 +174,7 @@ test("tables do not change under an older server: a newer version asks to stop i
   expect(applied()).toEqual([[migrations.length]]);
   using _server = holdServerLock(folder.path);
   await openDataFolder(folder.path).close();
-}, 20_000);
+}, 60_000);
 
 test("the database itself rejects a message of an unknown type", async () => {
   using folder = temporaryFolder();

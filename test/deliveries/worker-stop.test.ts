@@ -63,5 +63,5 @@ describe("a server that is stopped", () => {
     await stage.restart();
     const [first, second] = await listener.delivered();
     expect(second).toEqual(first);
-  }, 30_000);
+  }, 60_000);
 });

@@ -70,7 +70,7 @@ describe("the health routes", () => {
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
     await release();
     const isReady = async () => (await readyz(server.url)).status === 200;
-    await until("it is ready again", isReady, { timeout_ms: 15_000 });
+    await until("it is ready again", isReady);
   });
 
   testOnSqlite("say that the server is not ready on a disk with little room", async () => {

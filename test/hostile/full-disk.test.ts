@@ -141,9 +141,7 @@ describe("a server whose disk is full", () => {
 
     rmSync(ballast);
     // Nobody posts meanwhile.
-    await until("it is well again", async () => (await health(server)).status === 200, {
-      timeout_ms: 15_000,
-    });
+    await until("it is well again", async () => (await health(server)).status === 200);
     await server.logLine(({ msg, of }) => msg === "database.trouble_over" && of === "writes");
     await post();
     const pages = await Promise.all(
@@ -153,16 +151,12 @@ describe("a server whose disk is full", () => {
     );
     const kept = new Set(pages.flatMap(({ json }) => json.data.map(({ id }) => id)));
     expect([...taken].filter((id) => !kept.has(id))).toEqual([]);
-    await until(
-      "every event has come",
-      () => {
-        const come = new Set(
-          receiver.requests.map(({ text }) => (JSON.parse(text) as { data: { id: string } }).data.id),
-        );
-        return [...taken].every((id) => come.has(id));
-      },
-      { timeout_ms: 15_000 },
-    );
+    await until("every event has come", () => {
+      const come = new Set(
+        receiver.requests.map(({ text }) => (JSON.parse(text) as { data: { id: string } }).data.id),
+      );
+      return [...taken].every((id) => come.has(id));
+    });
 
     expect(await server.stop()).toBe(0);
     const failures = linesOf(server).filter(({ level }) => level >= 40);

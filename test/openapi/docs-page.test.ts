@@ -33,7 +33,7 @@ test("a browser without internet access shows the documentation, accepts a token
   );
   expect(elsewhere).toEqual([]);
   expect(page.complaints).toEqual([]);
-}, 20_000);
+}, 60_000);
 
 test("the page sends the example of an incoming webhook in each encoding that it offers, twice", async () => {
   await using stage = await startWebhookStage();
@@ -62,4 +62,4 @@ test("the page sends the example of an incoming webhook in each encoding that it
     expect(message).toMatchObject({ body: "Version 4.2.0 is live.", username: "Release bot" });
   }
   expect(page.complaints).toEqual([]);
-}, 30_000);
+}, 60_000);

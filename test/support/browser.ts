@@ -143,9 +143,6 @@ async function pageAddress(profile: string): Promise<string> {
   const port = await until(
     "Chromium says where it listens",
     () => existsSync(file) && readFileSync(file, "utf8").split("\n")[0],
-    {
-      timeout_ms: 15_000,
-    },
   );
   return await until("Chromium has a page", async () => {
     const targets = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as Array<{

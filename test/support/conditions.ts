@@ -1,6 +1,9 @@
 /** How often a condition is looked at. */
 const pauseMs = 5;
 
+/** Files that run side by side, in workers of `bun test --parallel`, have the processors in turn. */
+const limitMs = process.env.BUN_TEST_WORKER_ID === undefined ? 15_000 : 45_000;
+
 type Falsy = false | 0 | "" | null | undefined;
 
 /**
@@ -12,7 +15,7 @@ type Falsy = false | 0 | "" | null | undefined;
 export async function until<Value>(
   what: string,
   condition: () => Value | Promise<Value>,
-  { timeout_ms = 15_000 }: { timeout_ms?: number } = {},
+  { timeout_ms = limitMs }: { timeout_ms?: number } = {},
 ): Promise<Exclude<Value, Falsy>> {
   const deadline = performance.now() + timeout_ms;
   while (true) {

@@ -6,8 +6,6 @@ import { startCollector } from "../support/receivers/collector.ts";
 import { startServer } from "../support/server.ts";
 import { startWebhookStage } from "../support/webhook-stage.ts";
 
-const patience = { timeout_ms: 15_000 };
-
 describe("a collector", () => {
   test("that refuses spans is named in the log once, until it takes them again", async () => {
     await using collector = startCollector();
@@ -16,13 +14,13 @@ describe("a collector", () => {
     const about = () => stage.server.logLines().filter((line) => line.includes('"traces.'));
     for (let batches = 1; batches <= 3; batches++) {
       await stage.post(stage.team.general);
-      await until("a batch is refused", () => collector.requests.length >= batches, patience);
+      await until("a batch is refused", () => collector.requests.length >= batches);
     }
     expect(about()).toHaveLength(1);
     expect(about()[0]).toContain("The collector answered 400.");
     collector.answer = () => new Response();
     await stage.post(stage.team.general);
-    await until("the log tells the end of it", () => about().length === 2, patience);
+    await until("the log tells the end of it", () => about().length === 2);
     expect(about()[1]).toContain("traces.sent_again");
   });
 
@@ -32,7 +30,7 @@ describe("a collector", () => {
     await using stage = await startWebhookStage({ PARLEY_OTLP_ENDPOINT: collector.endpoint });
     await using listener = await stage.listen();
     await stage.post(stage.team.general);
-    await until("a batch hangs", () => collector.requests.length > 0, patience);
+    await until("a batch hangs", () => collector.requests.length > 0);
     await stage.post(stage.team.general);
     expect(await listener.delivered()).toHaveLength(2);
     // The collector still hangs when this is over.
@@ -51,7 +49,7 @@ describe("a collector", () => {
     expect(ran).toMatchObject({ status: 0, stderr: expect.stringMatching(/^Next: .*\n$/) });
     await stage.post(stage.team.general);
     const isOutage = () => stage.server.logLines().some((line) => line.includes("traces.not_sent"));
-    await until("the log tells that spans are lost", isOutage, patience);
+    await until("the log tells that spans are lost", isOutage);
     expect(stage.server.logLines().join("\n")).not.toContain("pass-word");
   });
 

@@ -143,9 +143,7 @@ test("messages that share a commit say so", async () => {
   const caller = callersTrace();
   await Promise.all(Array.from({ length: 20 }, () => post(channel, caller.traceparent)));
   const isCommit = ({ traceId, name }: CollectedSpan) => traceId === caller.traceId && name === "commit";
-  await until("all commits are collected", () => collector.spans.filter(isCommit).length === 20, {
-    timeout_ms: 15_000,
-  });
+  await until("all commits are collected", () => collector.spans.filter(isCommit).length === 20);
   const shared = Map.groupBy(
     collector.spans.filter(isCommit),
     ({ attributes }) => attributes["parley.commit.number"],
@@ -218,7 +216,6 @@ test("an event for more than a hundred subscriptions has all its attempts in the
   await until(
     "all attempts are collected",
     () => collector.spans.filter(child(commit, "deliver")).length === 101,
-    { timeout_ms: 15_000 },
   );
   expect(new Set(listener.receiver.requests.map(({ headers }) => headers.get("traceparent"))).size).toBe(101);
 });

@@ -50,9 +50,7 @@ export class Collector implements AsyncDisposable {
 
   /** Waits for a span, which is sent a moment after it ends. */
   async span(isWanted: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
-    return await until("the collector has such a span", () => this.#spans.find(isWanted), {
-      timeout_ms: 15_000,
-    });
+    return await until("the collector has such a span", () => this.#spans.find(isWanted));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
