@@ -20,6 +20,7 @@ import { listMessages } from "../../src/messages/pages.ts";
 import { addReaction, removeReaction } from "../../src/reactions/reactions.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
+import { now } from "../../src/system/repeatable.ts";
 import { actorOf, type Subject } from "../../src/subject.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { enableSubscription } from "../../src/subscriptions/status.ts";
@@ -192,7 +193,7 @@ describe("the cost of a delivery does not grow with the data", () => {
       expect(await waiting()).toBe(1);
     });
     postMessage(tx, subject, cast.secret.id, { body: "secret" });
-    await expectFlatCost(async () => expect(withhold(byCreators, id, Date.now())).toBe(1));
+    await expectFlatCost(async () => expect(withhold(byCreators, id, now())).toBe(1));
     await expectFlatCost(() => deactivate(tx, cast.stranger, actor));
   });
 

@@ -34,3 +34,12 @@ for (const [is, aheadMs] of [
     }
   });
 }
+
+test("what rounding explains is no difference between clocks", () => {
+  const here = Date.now();
+  setSystemTime(here);
+  for (const theirs of [here - 1, here, here + 1.5]) {
+    followClock(theirs, performance.now());
+    expect(now()).toBe(here);
+  }
+});
