@@ -10,6 +10,9 @@ export type TestRun = { engine: string; passed: number; notPassed: string[]; sec
 /** Most of a test's time is spent waiting, so two processors have room for two files on each of two engines at once. */
 const filesAtOnce = 2;
 
+/** Of a file whose tests run at once: each starts programs, and a crowd of them would make all others wait. */
+const testsAtOnce = 4;
+
 /** Far more than any test takes beside others, since it only has to end one that hangs. */
 const limitMs = 60_000;
 
@@ -53,7 +56,7 @@ async function run(
   const reportFile = join(folder, `${engine}.xml`);
   const command = ["bun", "test", `--parallel=${filesAtOnce}`];
   // A file's imports are read once for all files of a process, and its PostgreSQL is started once.
-  command.push("--no-isolate", `--timeout=${limitMs}`);
+  command.push("--no-isolate", `--timeout=${limitMs}`, `--max-concurrency=${testsAtOnce}`);
   command.push("--reporter=junit", `--reporter-outfile=${reportFile}`);
   const stream = output === undefined ? "inherit" : Bun.file(output);
   const child = Bun.spawn([...command, ...files.map((file) => `./${file}`)], {
