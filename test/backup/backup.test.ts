@@ -77,7 +77,7 @@ test("a backup under write load fails no request and has every message that was 
       .get(channel) ?? { last: -1 };
     expect(ids.length).toBe(last);
   }
-}, 60_000);
+}, 180_000);
 
 /** A workspace of 20 MB, and a token that may post in its channel. */
 async function fillWorkspace(dataDir: string): Promise<{ token: string; channel: string }> {

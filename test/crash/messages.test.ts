@@ -108,4 +108,4 @@ test(`${crashes} crashes under load lose nothing that was answered, and leave no
   const page = await apiClient(server.url, token).get<{ meta: { total: number } }>(messages);
   const { bodies } = await readData(server.dataDir, cast.open.id);
   expect(page.json.meta.total).toBe(bodies.size);
-}, 60_000);
+}, 180_000);

@@ -144,10 +144,13 @@ describe("of several addresses", () => {
 
   test("all are tried within one timeout", async () => {
     await using hanging = await rawReceiver(() => {});
+    // Long, so that a busy machine does not take the difference between one timeout and two.
+    const long = 1_500;
     const startedAt = performance.now();
-    const outcome = await send(post(hanging.port, { addresses: ["127.0.0.2", "127.0.0.1", "127.0.0.1"] }));
+    const addresses = ["127.0.0.2", "127.0.0.1", "127.0.0.1"];
+    const outcome = await send(post(hanging.port, { addresses, timeoutMs: long }));
     expect(outcome).toEqual({ kind: "timed_out" });
-    expect(performance.now() - startedAt).toBeLessThan(2 * timeoutMs);
+    expect(performance.now() - startedAt).toBeLessThan(2 * long);
     expect(hanging.connections()).toBe(1);
   });
 
