@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { startDatabaseStage } from "../crash/database-stage.ts";
+import { runJson } from "../support/cli.ts";
 
 /** What ends the transaction of rows that are written together, and of a change that needs statements. */
 const flush = /\bappend_rows\(/;
@@ -31,6 +32,18 @@ describe("a connection to PostgreSQL that is cut", () => {
       const events = `SELECT id FROM events WHERE type = 'message.updated' AND data LIKE '%${body}%'`;
       expect(await stage.column(events)).toHaveLength(1);
     }
+    await stage.expectRecovered();
+  }, 60_000);
+
+  test("by a server that vanishes in the middle of a change makes others wait, but refuses them nothing", async () => {
+    await using stage = await startDatabaseStage();
+    const { json } = await stage.api.post<{ data: { id: string } }>(stage.messagesPath, { body: "first" });
+    const held = stage.proxy.holdNext(commit, "delayed");
+    const change = stage.api.patch(`${stage.messagesPath}/${json.data.id}`, { body: "changed" });
+    await held;
+    const other = ["teams", "create", "--name", "Other"];
+    await runJson(stage.server.dataDir, other, { PARLEY_DATABASE_URL: stage.url });
+    expect((await change).status).toBe(200);
     await stage.expectRecovered();
   }, 60_000);
 

@@ -9,15 +9,16 @@ import { ConnectionTrouble } from "./connection-trouble.ts";
 const oldestVersion = 130_000;
 
 /**
- * What every connection is set to. The server ends a statement that runs for 10 s, a wait for a lock of 5 s, and a
- * transaction that is idle for 10 s, whose node hangs. It notices within 20 s that a node has vanished without a word,
- * so that others can take what it owned. A commit is acknowledged once it is on disk, whatever the database's default,
- * and after that where the operator asks for more.
+ * What every connection is set to. The server ends a statement that runs for 10 s and a wait for a lock of 5 s. A
+ * transaction that is idle for 3 s has lost its node, or that hangs: it ends before those who wait for its lock give up,
+ * and a node that only took long between two statements makes its change again. The server notices within 20 s that a
+ * node has vanished without a word, so that others can take what it owned. A commit is acknowledged once it is on disk,
+ * whatever the database's default, and after that where the operator asks for more.
  */
 const settings = `
   SET statement_timeout = 10000;
   SET lock_timeout = 5000;
-  SET idle_in_transaction_session_timeout = 10000;
+  SET idle_in_transaction_session_timeout = 3000;
   SET tcp_keepalives_idle = 5;
   SET tcp_keepalives_interval = 5;
   SET tcp_keepalives_count = 3;

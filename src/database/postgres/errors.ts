@@ -114,7 +114,7 @@ const unknownOutcome =
   /^(57P0[12]|08...|silent|closed|ERR_POSTGRES_(CONNECTION_CLOSED|\w*MESSAGE\w*|EXPECTED_\w*))$/;
 
 /** Kinds of which another try may get over at once. */
-const repeatable = /^(40001|40P01|57P03|53300|0A000|ERR_POSTGRES_CONNECTION_REFUSED)$/;
+const repeatable = /^(25P03|40001|40P01|57P03|53300|0A000|ERR_POSTGRES_CONNECTION_REFUSED)$/;
 
 /**
  * Why the database cannot be used, in words: "The database cannot be reached". Undefined for an error that concerns the
@@ -150,7 +150,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return unknownOutcome.test(kindOf(error));
 }
 
-/** Whether nothing was done, and the same may succeed at once: a deadlock, or a server that is just starting. */
+/** Whether nothing was done, and the same may succeed at once: a deadlock, or a transaction that stood still too long. */
 export function isRepeatable(error: unknown): boolean {
   return repeatable.test(kindOf(error));
 }
