@@ -1,6 +1,7 @@
 import { type Config, processEnvironment, requestsAllowed, secretFiles } from "./config.ts";
 import type { DomainError } from "./errors.ts";
 import { sharedDatabase } from "./database/postgres/open.ts";
+import { requireStandby } from "./database/postgres/standby-wait.ts";
 import type { Database, DatabaseFile } from "./database/database.ts";
 import { checkDatabase } from "./database/check-at-start.ts";
 import type { Loss } from "./database/watched-files.ts";
@@ -92,6 +93,7 @@ export async function startApp({
   const lazyParts = startLazyParts();
   const shared = sharedDatabase(database);
   const node = shared && new Node(shared.connections, log);
+  if (shared) await requireStandby(shared.connections);
   const checkedInMs = database.file ? checkDatabase(database.file, dataDir) : 0;
   const { ca, ...guardOverrides } = overrides;
   const vault = await openVault({ database, dataDir, log }, config.secretKey);

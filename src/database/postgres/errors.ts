@@ -96,6 +96,12 @@ const meanings: readonly Meaning[] = [
     remedy: "check its log",
   },
   {
+    kind: /^(no_standby|unconfirmed)$/,
+    code: "unwritable",
+    cause: "Changes wait for the database's synchronous standby, which is away or slow",
+    remedy: "bring it back, or take it out of synchronous_standby_names,",
+  },
+  {
     kind: /^(55P03|40...)$/,
     code: "busy",
     cause: "Other changes keep the database locked",
@@ -111,7 +117,7 @@ const meanings: readonly Meaning[] = [
 
 /** Kinds after which a statement may have been carried out: the connection ended before its answer. */
 const unknownOutcome =
-  /^(57P0[12]|08...|silent|closed|ERR_POSTGRES_(CONNECTION_CLOSED|\w*MESSAGE\w*|EXPECTED_\w*))$/;
+  /^(57P0[12]|08...|silent|closed|unconfirmed|ERR_POSTGRES_(CONNECTION_CLOSED|\w*MESSAGE\w*|EXPECTED_\w*))$/;
 
 /** Kinds of which another try may get over at once. */
 const repeatable = /^(25P03|40001|40P01|57P03|53300|0A000|ERR_POSTGRES_CONNECTION_REFUSED)$/;
@@ -153,6 +159,16 @@ export function isOutcomeUnknown(error: unknown): boolean {
 /** Whether nothing was done, and the same may succeed at once: a deadlock, or a transaction that stood still too long. */
 export function isRepeatable(error: unknown): boolean {
   return repeatable.test(kindOf(error));
+}
+
+/** Whether it may come from commits that wait for a standby: nothing was heard of one, or of whoever holds a lock. */
+export function mayBeUnconfirmed(error: unknown): boolean {
+  return /^(55P03|silent)$/.test(kindOf(error));
+}
+
+/** Whether a change was refused or given up because changes wait for a standby. */
+export function isWithoutStandby(error: unknown): boolean {
+  return /^(no_standby|unconfirmed)$/.test(kindOf(error));
 }
 
 /** Whether connecting may work within a second: the server is restarting, or has no place left. */

@@ -3,6 +3,7 @@ import type { Connections } from "./connections.ts";
 import { lockClass, migrationsLock, serversLock } from "./lock-keys.ts";
 import { postgresMigrations as shipped } from "./migrations.ts";
 import type { Session } from "./session.ts";
+import { requireStandby } from "./standby-wait.ts";
 
 type Migration = { name: string; sql: string };
 type Query = Connections["query"];
@@ -67,12 +68,13 @@ export async function migratePostgres(
  * Registers this process as a server for as long as the session lives: until then nobody changes the tables or moves
  * the workspace.
  * @throws DomainError `data_too_new` when the database was migrated by a newer version meanwhile; `conflict` when
- *   somebody is changing or moving it.
+ *   somebody is changing or moving it; `unwritable` while what it writes next would wait for a standby.
  */
 export async function joinServers(
   session: Session,
   migrations: readonly Migration[] = shipped,
 ): Promise<void> {
+  await requireStandby(session);
   const deadline = performance.now() + serversWaitMs;
   while (!(await tryLock(session, serversLock, "_shared"))) {
     if (performance.now() > deadline)

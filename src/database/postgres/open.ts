@@ -14,6 +14,7 @@ import { migratePostgres } from "./migrate.ts";
 import { Outage } from "./outage.ts";
 import { Questions } from "./questions.ts";
 import { retried } from "./retries.ts";
+import { waitTrouble } from "./standby-wait.ts";
 import { PostgresStatements } from "./statements.ts";
 import { StatementWrites } from "./statement-writes.ts";
 import { VersionLook } from "./version-look.ts";
@@ -93,8 +94,13 @@ export async function openPostgres(
   };
   // A commit without rows, which notes its number.
   const commitNothing = appendRowsOver(connections);
-  const outage = new Outage(() => commitNothing(new Commit(), null));
+  const outage = new Outage(connections, () => commitNothing(new Commit(), null));
   const explain = (error: unknown) => outage.explain(error);
+  const commits = {
+    requireStandby: () => outage.requireStandby(),
+    explain,
+    explainCommit: (error: unknown) => outage.explainCommit(error),
+  };
 
   const stated = new PostgresStatements();
   const statementWrites = new StatementWrites({
@@ -106,7 +112,7 @@ export async function openPostgres(
       return tx;
     },
     announce,
-    explain,
+    ...commits,
   });
   const putDown = new PostgresStatements();
   const writeLoop = new WriteLoop({
@@ -117,7 +123,7 @@ export async function openPostgres(
     appendRows: appendRowsOver(connections),
     leave: (call) => statementWrites.add(call),
     announce,
-    explain,
+    ...commits,
   });
 
   return {
@@ -129,7 +135,11 @@ export async function openPostgres(
     versionLook: look,
     ask: (question, onPresumed) =>
       questions.ask(question, onPresumed).catch((error: unknown) => Promise.reject(explain(error))),
-    write: (change, work) => writeLoop.write(change, work),
+    // Refused here too, for those before it in the loop may wait for long.
+    write: (change, work) =>
+      outage.lacksStandby
+        ? Promise.reject(explain(waitTrouble("no_standby")))
+        : writeLoop.write(change, work),
     onWork: (listener) => void listeners.push(listener),
     observeCommits(observer) {
       writeLoop.observer = observer;

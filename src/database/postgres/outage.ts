@@ -1,21 +1,26 @@
 import { timestamp } from "../../timestamp.ts";
 import type { Trouble, TroubleListener } from "../disk-trouble.ts";
-import { causeOf, explainDatabaseError, isOutage } from "./errors.ts";
+import type { Connections } from "./connections.ts";
+import { causeOf, explainDatabaseError, isOutage, isWithoutStandby } from "./errors.ts";
+import { isWaitingForStandby, orNoStandby, waitTrouble } from "./standby-wait.ts";
 
 /** How often a database that is away is tried, in milliseconds. */
 const retryMs = 1_000;
 
 /** Tracks whether the database takes writes. While it does not, a tiny one is tried every second. */
 export class Outage {
+  readonly #connections: Pick<Connections, "query">;
   readonly #probe: () => Promise<unknown>;
   readonly #listeners: TroubleListener[] = [];
   #trouble: Trouble | undefined;
   #hasFailed = false;
+  #lacksStandby = false;
   #inFlight: Promise<unknown> | undefined;
   #timer: Timer | undefined;
   #isClosed = false;
 
-  constructor(probe: () => Promise<unknown>) {
+  constructor(connections: Pick<Connections, "query">, probe: () => Promise<unknown>) {
+    this.#connections = connections;
     this.#probe = probe;
   }
 
@@ -28,25 +33,52 @@ export class Outage {
     return this.#trouble?.reason;
   }
 
-  /** Notes the error of a failed write, and returns the one for its caller. */
+  /** Notes the error of a failed question or write, and returns the one for its caller. */
   explain(error: unknown): unknown {
     if (isOutage(error)) this.#begin(error);
     return explainDatabaseError(error);
   }
 
+  /** As `explain`, for a commit that failed: looks whether a standby is the reason. */
+  async explainCommit(error: unknown): Promise<unknown> {
+    const reason = await orNoStandby(error, this.#connections);
+    this.#lacksStandby ||= isWithoutStandby(reason);
+    return this.explain(reason);
+  }
+
+  /** Whether commits wait for a standby. */
+  get lacksStandby(): boolean {
+    return this.#lacksStandby;
+  }
+
+  /**
+   * Call this before a write. While commits wait for a standby, each further one would wait too, and after it was given up
+   * it would still take up one of the database's connections.
+   * @throws ConnectionTrouble `no_standby`.
+   */
+  requireStandby(): void {
+    if (this.#lacksStandby) throw waitTrouble("no_standby");
+  }
+
   /** Makes a tiny write that changes no data; one for all who ask meanwhile. */
   async probe(): Promise<void> {
-    this.#inFlight ??= this.#probe().finally(() => (this.#inFlight = undefined));
+    this.#inFlight ??= this.#tryWrite().finally(() => (this.#inFlight = undefined));
     try {
       await this.#inFlight;
     } catch (error) {
-      throw this.explain(error);
+      throw await this.explainCommit(error);
     }
   }
 
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+  }
+
+  async #tryWrite(): Promise<void> {
+    if (this.#lacksStandby) this.#lacksStandby = await isWaitingForStandby(this.#connections);
+    this.requireStandby();
+    await this.#probe();
   }
 
   #begin(error: unknown): void {

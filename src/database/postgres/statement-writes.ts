@@ -57,12 +57,13 @@ export class StatementWrites {
   async #commitTogether(calls: Call[]): Promise<void> {
     const startedAt = this.observer ? performance.now() : 0;
     try {
+      this.#parts.requireStandby();
       const { outcomes, commit } = await this.#untilDecided(calls);
       this.observer?.committed(calls.length, performance.now() - startedAt);
       this.#settle(outcomes, commit);
     } catch (error) {
       this.observer?.failed();
-      const reason = this.#parts.explain(error);
+      const reason = await this.#parts.explainCommit(error);
       for (const { reject, traced } of calls) {
         traced?.undone(reason);
         reject(reason);
@@ -210,8 +211,12 @@ export type StatementWritesParts = {
   statements: PostgresStatements;
   connect: (version: () => string) => Transaction;
   announce: (commit: Commit) => void;
+  /** @throws when it is known that no commit would come to its end. */
+  requireStandby: () => void;
   /** Notes that a write failed and returns the error for the caller. */
   explain: (error: unknown) => unknown;
+  /** The same for all that were to be committed together. */
+  explainCommit: (error: unknown) => Promise<unknown>;
 };
 
 /** What the calls of a transaction have come to, if it commits. */

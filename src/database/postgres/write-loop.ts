@@ -84,7 +84,7 @@ export class WriteLoop {
       try {
         await this.#commitTogether(batch);
       } catch (error) {
-        const reason = this.#parts.explain(error);
+        const reason = await this.#parts.explainCommit(error);
         this.observer?.failed();
         for (const { reject, traced } of batch) {
           traced?.undone(reason);
@@ -99,6 +99,7 @@ export class WriteLoop {
   /** Makes the calls of the batch, except for those that it leaves to others and removes from it. */
   async #commitTogether(batch: Set<Call>): Promise<void> {
     const startedAt = this.observer ? performance.now() : 0;
+    this.#parts.requireStandby();
     this.#version ??= await this.#parts.look.look();
     let presumesNoFanOuts = true;
     const disabling = new Set<string>();
@@ -230,6 +231,10 @@ export type WriteLoopParts = {
   /** Makes the call in a transaction of statements. */
   leave: (call: Call) => void;
   announce: (commit: Commit) => void;
+  /** @throws when it is known that no commit would come to its end. */
+  requireStandby: () => void;
   /** Notes that a write failed and returns the error for the caller. */
   explain: (error: unknown) => unknown;
+  /** The same for all that were to be committed together. */
+  explainCommit: (error: unknown) => Promise<unknown>;
 };
