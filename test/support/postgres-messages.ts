@@ -63,7 +63,7 @@ export class StatementReader {
   readonly #prepared = new Map<string, string>();
   #bound = "";
 
-  /** Undefined for a message that neither binds nor executes a statement. */
+  /** Undefined for a message that neither prepares, binds nor executes a statement. */
   step({ type, bytes }: ProtocolMessage): StatementStep | undefined {
     const body = bytes.subarray(1 + lengthBytes);
     switch (type) {
@@ -72,7 +72,8 @@ export class StatementReader {
       case "P": {
         const [name = "", text = ""] = textsOf(body);
         this.#prepared.set(name, text);
-        return undefined;
+        // All that follows comes with it.
+        return { text, isBound: true, isExecuted: false };
       }
       case "B":
         this.#bound = this.#prepared.get(textsOf(body)[1] ?? "") ?? "";
