@@ -85,6 +85,8 @@ async function beginCommit(url: string): Promise<() => Promise<void>> {
 
 const waiting =
   "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+const uncommitted =
+  "SELECT pid FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND wait_event = 'ClientRead' AND datname = current_database()";
 
 test("a failed attempt waits for no commit that is under way on another node", async () => {
   await using at = await startDeliveries();
@@ -145,6 +147,7 @@ test("a failure counts those of another node that are not committed yet", async 
   const open = at.proxy.holdNext(flush, "open");
   const first = at.end(at.node, "failure", 1);
   const commit = await open;
+  await until("the first is written", async () => (await at.rows.column(uncommitted)).length > 0);
   const second = at.end(at.other, "failure", 2);
   await until("the second waits", async () => (await at.rows.column(waiting)).length > 0);
   commit();
@@ -168,6 +171,19 @@ for (const fault of ["lost", "unanswered"] as const) {
     expect(await at.subscription()).toMatchObject({ status: "active", consecutiveFailures: 4 });
     expect(await at.rows.column("SELECT id FROM attempts")).toHaveLength(1);
     expect(await at.jobs()).toEqual([`1 ${nextAttemptAt}`]);
+  });
+}
+
+for (const fault of ["lost", "unanswered"] as const) {
+  test(`a subscription is disabled once by a commit that was ${fault} with its connection`, async () => {
+    await using at = await startDeliveries();
+    await at.end(at.node, "failure", 1);
+    const cut = at.proxy.cutNext(/^COMMIT/i, fault);
+    const { logged, isDisabled } = await at.end(at.node, "failure", 2);
+    await cut;
+    expect({ logged, isDisabled }).toMatchObject({ logged: { failure: { streak: 5 } }, isDisabled: true });
+    expect(await at.disablings()).toEqual([disabled]);
+    expect(await at.subscription()).toMatchObject({ status: "disabled", consecutiveFailures: 5 });
   });
 }
 
