@@ -15,7 +15,7 @@ type State = {
 
 const generous = { timeout_ms: 30_000 };
 
-test("a schedule makes backups while the server runs, keeps the last ones, and removes only its own", async () => {
+test.concurrent("a schedule makes backups while the server runs, keeps the last ones, and removes only its own", async () => {
   using folder = temporaryFolder();
   const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
   mkdirSync(to);
@@ -44,7 +44,7 @@ test("a schedule makes backups while the server runs, keeps the last ones, and r
   );
 }, 90_000);
 
-test("a time that was missed is made up for at the start, with the key if a passphrase file is named", async () => {
+test.concurrent("a time that was missed is made up for at the start, with the key if a passphrase file is named", async () => {
   using folder = temporaryFolder();
   const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
   mkdirSync(to);
@@ -71,7 +71,7 @@ test("a time that was missed is made up for at the start, with the key if a pass
   expect(last?.file).toStartWith(`${to}/parley-`);
 }, 60_000);
 
-test("a backup of the schedule that fails is logged and shown with its reason", async () => {
+test.concurrent("a backup of the schedule that fails is logged and shown with its reason", async () => {
   using folder = temporaryFolder();
   const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
   mkdirSync(to);
@@ -92,7 +92,7 @@ test("a backup of the schedule that fails is logged and shown with its reason", 
   expect(state.failed?.reason).toContain("There is no folder");
 }, 60_000);
 
-test("a database that takes no note of its backups does not get one after the other", async () => {
+test.concurrent("a database that takes no note of its backups does not get one after the other", async () => {
   using folder = temporaryFolder();
   const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
   mkdirSync(to);
@@ -122,7 +122,7 @@ test("a database that takes no note of its backups does not get one after the ot
   await until("the schedule that was given again begins at once", isMade, generous);
 }, 60_000);
 
-test("backups that were made by a clock that was ahead are the first to be removed", async () => {
+test.concurrent("backups that were made by a clock that was ahead are the first to be removed", async () => {
   using folder = temporaryFolder();
   const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
   mkdirSync(to);
@@ -140,7 +140,7 @@ test("backups that were made by a clock that was ahead are the first to be remov
   expect(readdirSync(to).toSorted()).toEqual([first, basename(file)]);
 }, 60_000);
 
-test("a server stops even while a backup hangs, as on a network disk that is gone", async () => {
+test.concurrent("a server stops even while a backup hangs, as on a network disk that is gone", async () => {
   using folder = temporaryFolder();
   const [dataDir, to] = [join(folder.path, "data"), join(folder.path, "to")];
   mkdirSync(to);
@@ -154,7 +154,7 @@ test("a server stops even while a backup hangs, as on a network disk that is gon
   await until("the backup is over, too", () => hasEnded(hung), generous);
 }, 60_000);
 
-test("a schedule needs a folder outside of the data folder, and a FILE contradicts it", async () => {
+test.concurrent("a schedule needs a folder outside of the data folder, and a FILE contradicts it", async () => {
   using folder = temporaryFolder();
   const dataDir = join(folder.path, "data");
   await runJson(dataDir, ["init", "--team", "Acme", "--owner", "Ada"]);
