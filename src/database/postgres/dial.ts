@@ -71,7 +71,11 @@ export function clientFor(url: DatabaseUrl, host: number, onClose: (error: unkno
     database: url.database ?? user,
     tls: tlsOf(url),
     channelBinding: url.channelBinding,
-    connection: { application_name: url.applicationName, options: url.options },
+    // Without options none are named: PgBouncer refuses even empty ones.
+    connection: {
+      application_name: url.applicationName,
+      ...(url.options !== "" && { options: url.options }),
+    },
     max: 1,
     bigint: true,
     idleTimeout: 0,

@@ -60,6 +60,13 @@ const meanings: readonly Meaning[] = [
     remedy: "check sslmode, sslrootcert and the server's certificate",
   },
   {
+    // A statement that was prepared is not there, or one of the same name is.
+    kind: /^(26000|42P05)$/,
+    code: "unavailable",
+    cause: "A pooler in front of the database changes the connection between transactions",
+    remedy: "set its pool_mode to session",
+  },
+  {
     kind: /^53300$/,
     code: "busy",
     cause: "The database has no connection left",
@@ -161,9 +168,14 @@ export function isRepeatable(error: unknown): boolean {
   return repeatable.test(kindOf(error));
 }
 
+/** Whether a wait for the lock of another change was in vain. */
+export function isLockTimeout(error: unknown): boolean {
+  return kindOf(error) === "55P03";
+}
+
 /** Whether it may come from commits that wait for a standby: nothing was heard of one, or of whoever holds a lock. */
 export function mayBeUnconfirmed(error: unknown): boolean {
-  return /^(55P03|silent)$/.test(kindOf(error));
+  return isLockTimeout(error) || kindOf(error) === "silent";
 }
 
 /** Whether a change was refused or given up because changes wait for a standby. */
