@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { startDatabaseStage } from "../crash/database-stage.ts";
-import { runJson } from "../support/cli.ts";
+import { run, runJson } from "../support/cli.ts";
+import { until } from "../support/conditions.ts";
 
 /** What ends the transaction of rows that are written together, and of a change that needs statements. */
 const flush = /\bappend_rows\(/;
@@ -44,6 +45,24 @@ describe("a connection to PostgreSQL that is cut", () => {
     const other = ["teams", "create", "--name", "Other"];
     await runJson(stage.server.dataDir, other, { PARLEY_DATABASE_URL: stage.url });
     expect((await change).status).toBe(200);
+    await stage.expectRecovered();
+  }, 60_000);
+
+  test("by a server that stops in the middle of a statement is ended by those who wait for it", async () => {
+    await using stage = await startDatabaseStage();
+    const { json } = await stage.api.post<{ data: { id: string } }>(stage.messagesPath, { body: "first" });
+    const held = stage.proxy.holdNext(/pg_advisory_xact_lock\(/, "open");
+    const change = stage.api.patch(`${stage.messagesPath}/${json.data.id}`, { body: "changed" });
+    await held;
+    process.kill(stage.server.pid, "SIGSTOP");
+    const other = ["teams", "create", "--name", "Other"];
+    await until("another makes a change", async () => {
+      const { status } = await run(stage.server.dataDir, other, { PARLEY_DATABASE_URL: stage.url });
+      return status === 0;
+    });
+    process.kill(stage.server.pid, "SIGCONT");
+    // It makes the change again, unless it stood still for too long.
+    expect([200, 503]).toContain((await change).status);
     await stage.expectRecovered();
   }, 60_000);
 

@@ -1,8 +1,9 @@
 import { timestamp } from "../../timestamp.ts";
 import type { Trouble, TroubleListener } from "../disk-trouble.ts";
 import type { Connections } from "./connections.ts";
-import { causeOf, explainDatabaseError, isOutage, isWithoutStandby } from "./errors.ts";
+import { causeOf, explainDatabaseError, isLockTimeout, isOutage, isWithoutStandby } from "./errors.ts";
 import { isWaitingForStandby, orNoStandby, waitTrouble } from "./standby-wait.ts";
+import { endStuckHolders } from "./stuck-holder.ts";
 
 /** How often a database that is away is tried, in milliseconds. */
 const retryMs = 1_000;
@@ -39,8 +40,9 @@ export class Outage {
     return explainDatabaseError(error);
   }
 
-  /** As `explain`, for a commit that failed: looks whether a standby is the reason. */
+  /** As `explain`, for a commit that failed: looks whether a standby is the reason, or whoever holds the lock. */
   async explainCommit(error: unknown): Promise<unknown> {
+    if (isLockTimeout(error)) await endStuckHolders(this.#connections);
     const reason = await orNoStandby(error, this.#connections);
     this.#lacksStandby ||= isWithoutStandby(reason);
     return this.explain(reason);
