@@ -17,6 +17,7 @@ async function expectUnavailable(stage: DatabaseStage, { reads }: { reads: 200 |
     stage.health("/readyz"),
   ]);
   expect([posted.status, read.status]).toEqual([503, reads]);
+  expect(posted.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
   expect(posted.json.message).toMatch(/^[A-Z].*\. .*\.$/);
   expect([health.status, JSON.parse(health.text)]).toEqual([
     503,
@@ -118,6 +119,23 @@ describe("a server on PostgreSQL", () => {
       });
       expect(refusal.json.message).toMatch(/^The disk of the database is full\. /);
       expect((await stage.api.get(stage.messagesPath)).status).toBe(200);
+      disk.clear();
+    });
+    await stage.expectRecovered();
+  }, 120_000);
+
+  test("says 503 while the disk under the database's log is full, which ends it, and goes on when it runs again", async () => {
+    const disk = await startOnSmallDisk("log");
+    await using postgres = disk.postgres;
+    await using stage = await startDatabaseStage(postgres);
+    await stage.underLoad(async () => {
+      disk.fill(100_000);
+      await stage.refused(20);
+      const refusal = await until("a post is refused", async () => {
+        const answer = await stage.api.post(stage.messagesPath, { body: "x".repeat(10_000) });
+        return answer.status === 503 && answer;
+      });
+      expect(refusal.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
       disk.clear();
     });
     await stage.expectRecovered();

@@ -8,15 +8,20 @@ import { TestPostgres } from "../support/postgres.ts";
 import { requireFolderOfPrograms } from "../support/postgres-programs.ts";
 
 /**
- * A disk that only this PostgreSQL sees, which is not root there although whoever mounts the disk has to be. Its log of
- * changes is elsewhere, as operators have it: a disk that is full under that ends PostgreSQL itself.
+ * A disk that only this PostgreSQL sees, which is not root there although whoever mounts the disk has to be. A server that
+ * ends is started again, as by a supervisor.
  */
 const script = `
-  mount -t tmpfs -o size=80m,mode=1777 tmpfs "$0" && cd "$0" &&
+  mount -t tmpfs -o size=80m,mode=1777 tmpfs "$0" && cd "$2" &&
   exec unshare --user --map-user=1000 --map-group=1000 sh -c '
-    "$1/initdb" -D data -E UTF8 --locale=C --auth=trust -U parley --no-sync --waldir="$2" &&
-    exec "$1/postgres" -D data -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off \
-      -c autovacuum=off -c shared_buffers=32MB' sh "$@"`;
+    "$1/initdb" -D data -E UTF8 --locale=C --auth=trust -U parley --no-sync --waldir="$3" --wal-segsize=1 || exit
+    trap "kill -INT \\$!; wait; exit" INT TERM
+    while :; do
+      setpriv --pdeathsig INT "$1/postgres" -D data -p "$4" -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off \
+        -c autovacuum=off -c shared_buffers=32MB -c min_wal_size=2MB -c max_wal_size=1GB &
+      wait
+      sleep 0.2
+    done' sh "$@"`;
 
 /** A PostgreSQL on a disk of 80 MB. */
 export class SmallDisk {
@@ -40,13 +45,14 @@ export class SmallDisk {
   }
 }
 
-/** Starts a PostgreSQL on a small disk of its own. */
-export async function startOnSmallDisk(): Promise<SmallDisk> {
+/** Starts a PostgreSQL that has its data on a small disk of its own, or its log of changes (`pg_wal`). */
+export async function startOnSmallDisk(what: "data" | "log" = "data"): Promise<SmallDisk> {
   const folder = mkdtempSync(join(tmpdir(), "parley-small-disk-"));
   const log = mkdtempSync(join(tmpdir(), "parley-wal-"));
   const port = lastingPort();
-  const words = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, folder];
-  const child = Bun.spawn([...words, requireFolderOfPrograms(), log, String(port)], {
+  const disk = what === "data" ? folder : log;
+  const words = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, disk];
+  const child = Bun.spawn([...words, requireFolderOfPrograms(), folder, log, String(port)], {
     stdin: "ignore",
     stdout: "ignore",
     stderr: "ignore",
@@ -71,5 +77,5 @@ export async function startOnSmallDisk(): Promise<SmallDisk> {
       },
     ),
   );
-  return new SmallDisk(postgres, `/proc/${child.pid}/root${folder}`);
+  return new SmallDisk(postgres, `/proc/${child.pid}/root${disk}`);
 }
