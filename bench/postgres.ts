@@ -8,7 +8,7 @@ import { type Parley, startParley } from "./parley.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { type Seeded, seedWorkspace } from "./workspace.ts";
 
-/** As an operator would have it: a commit is on disk before it is acknowledged. */
+/** As an operator would have it: a commit is flushed to disk before it is acknowledged. */
 const settings = {
   fsync: "on",
   full_page_writes: "on",
@@ -29,7 +29,7 @@ export type OnPostgres = AsyncDisposable & {
 
 /** Starts a PostgreSQL that keeps what it acknowledges, and makes a workspace with one team in it. */
 export async function seedOnPostgres(): Promise<OnPostgres> {
-  const postgres: TestPostgres = await startPostgres({ settings });
+  const postgres: TestPostgres = await startPostgres({ settings, onDisk: true });
   const databaseUrl = await postgres.createDatabase("parley");
   const workspace = { ...(await seedWorkspace(databaseUrl)), databaseUrl };
   const sql = new SQL(databaseUrl, { max: 1 });

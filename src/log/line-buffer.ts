@@ -4,7 +4,10 @@ import { printableJson } from "../input/json.ts";
 import { hasCode } from "../system/error-code.ts";
 import { isReadyForWriting } from "../system/libc.ts";
 
-/** The amount buffered before it is written without waiting for the end of the turn, in UTF-16 units. */
+/** For how long lines wait for others, in milliseconds: under load a write for each turn of the event loop is too many. */
+const gatherMs = 2;
+
+/** The amount buffered before it is written without waiting for others, in UTF-16 units. */
 const bufferedMax = 65_536;
 
 /** The amount kept for a slow reader, in UTF-16 units or bytes: the lines of some 8,000 requests. */
@@ -22,15 +25,14 @@ const exitWaitMs = 1_000;
 const lineEnd = 10;
 
 /**
- * Writes the log's JSON lines, or what is made of them, to a file descriptor, batched once per turn of the event loop,
- * in order: a write(2) per line would cost more than everything else about it. Characters that a terminal interprets are
- * escaped.
+ * Writes the log's JSON lines, or what is made of them, to a file descriptor, batched every 2 ms, in order: a write(2) per
+ * line would cost more than everything else about it. Characters that a terminal interprets are escaped.
  *
  * Writers never wait for the reader. Output that the reader has not accepted is kept up to a limit; beyond it, lines
  * are dropped and counted, as are lines that a full disk or a closed pipe rejects. Once there is room, one line
  * reports how many were dropped. Pending output is written at process exit, even after an uncaught exception, if the
  * reader accepts it within a second. Only a process that is killed, or crashes below JavaScript, loses the lines of
- * its last turn.
+ * its last 2 ms.
  */
 export class LineBuffer {
   readonly #descriptor: number;
@@ -82,8 +84,7 @@ export class LineBuffer {
       this.#flush();
       if (this.#isBehind) this.#scheduleFlush();
     };
-    if (this.#isBehind) setTimeout(flush, retryMs);
-    else setImmediate(flush);
+    setTimeout(flush, this.#isBehind ? retryMs : gatherMs);
   }
 
   /** Writes pending output as far as the descriptor accepts it at once or within `waitMs` milliseconds. */

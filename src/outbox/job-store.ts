@@ -21,7 +21,8 @@ export type JobKey = { subscriptionId: string; dueAt: number; eventSeq: number }
 // from planning the join again for each call (see `parameterOfJoin`).
 const dueStatement = query<{ dueAt: number; eventSeq: number }, [string, number]>(
   `SELECT jobs.due_at AS "dueAt", jobs.event_seq AS "eventSeq" FROM jobs JOIN events ON events.seq = jobs.event_seq
-   WHERE jobs.subscription_id = cast(? AS text) ORDER BY jobs.due_at, jobs.event_seq LIMIT ?`,
+   WHERE jobs.subscription_id = cast(? AS text)
+   ORDER BY jobs.due_at, jobs.event_seq LIMIT cast(? AS bigint)`,
 );
 
 /** The subscription's next jobs in order of `dueAt`, at most `limit`. */

@@ -128,14 +128,15 @@ test("lines that a full disk rejects are counted, and later output starts on a n
   // The shell limits files to a kilobyte, until the program lifts the limit.
   const program = `${withLog}
     const lines = () => { for (let n = 0; n < 10; n++) log.info({ n }, "counted"); };
-    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    // This timer ends after the one that the lines wait for.
+    const written = () => new Promise((resolve) => setTimeout(resolve, 10));
     lines();
-    await turn();
+    await written();
     lines();
-    await turn();
+    await written();
     Bun.spawnSync(["prlimit", "--pid", String(process.pid), "--fsize=unlimited:"]);
     lines();
-    await turn();
+    await written();
     log.info({ n: 10 }, "counted");`;
   const limited = 'trap "" XFSZ; exec 2>"$3"; ulimit -S -f 1; exec "$1" -e "$2"';
   await using shell = Bun.spawn(["bash", "-c", limited, "bash", process.execPath, program, path], {

@@ -135,14 +135,20 @@ export class TestPostgres implements AsyncDisposable {
 /**
  * Starts a PostgreSQL with no data but the superuser, or as a standby of another that was started with
  * `withStandby`. It listens on a free port of 127.0.0.1 and on a socket in its folder, and is gone with the test run at
- * the latest, also when the run is killed. `settings` are those of postgresql.conf.
+ * the latest, also when the run is killed. `settings` are those of postgresql.conf. With `onDisk` its data is not kept in
+ * memory.
  * @throws when there is no PostgreSQL on this machine; when it does not start, with what it said.
  */
 export async function startPostgres(
-  options: { settings?: Record<string, string>; withStandby?: boolean; standbyOf?: TestPostgres } = {},
+  options: {
+    settings?: Record<string, string>;
+    onDisk?: boolean;
+    withStandby?: boolean;
+    standbyOf?: TestPostgres;
+  } = {},
 ): Promise<TestPostgres> {
   requireFolderOfPrograms();
-  const folder = mkdtempSync(join(roomyMemory() ?? tmpdir(), "parley-postgres-"));
+  const folder = mkdtempSync(join((!options.onDisk && roomyMemory()) || tmpdir(), "parley-postgres-"));
   if (account) chownSync(folder, account.uid, account.gid);
   const remove = keep(folder);
   const { standbyOf } = options;

@@ -9,7 +9,8 @@ import { Interruption, type Answers, type Query, type Result } from "./statement
  */
 export class Facts implements Answers {
   #appended: Appended | undefined;
-  readonly #known = new Map<string, Result>();
+  /** By statement, then by parameters. */
+  readonly #known = new Map<string, Map<string, Result>>();
   /** What the last run came to and could not know. */
   missing: Sent | undefined;
   /** Whether the last run came to a statement that needs a transaction. */
@@ -42,7 +43,7 @@ export class Facts implements Answers {
       this.needsTransaction = true;
       throw new Interruption();
     }
-    const known = this.#known.get(keyOf(query, parameters));
+    const known = this.#known.get(query.sql)?.get(keyOf(parameters));
     if (known) return known;
     this.missing = { query, parameters };
     throw new Interruption();
@@ -56,10 +57,16 @@ export class Facts implements Answers {
   }
 
   learn({ query, parameters }: Sent, result: Result): void {
-    this.#known.set(keyOf(query, parameters), result);
+    const ofStatement = this.#known.get(query.sql);
+    if (ofStatement) ofStatement.set(keyOf(parameters), result);
+    else this.#known.set(query.sql, new Map([[keyOf(parameters), result]]));
   }
 }
 
-function keyOf({ sql }: Query, parameters: readonly unknown[]): string {
-  return `${JSON.stringify(parameters)} ${sql}`;
+/** Parameters of the same statement have the same key if they are equal, in type too. */
+function keyOf(parameters: readonly unknown[]): string {
+  let key = "";
+  for (const value of parameters)
+    key += typeof value === "string" ? `"${value.length} ${value}` : `${typeof value} ${String(value)} `;
+  return key;
 }

@@ -28,7 +28,7 @@ export class Questions {
     statements: PostgresStatements,
     connect: (version: () => string) => Connection,
   ) {
-    this.#reads = new SharedReads(connections);
+    this.#reads = new SharedReads(connections, look);
     this.#look = look;
     this.#statements = statements;
     this.#connection = connect(() => {
@@ -71,11 +71,11 @@ export class Questions {
     facts.begin();
     this.#facts = facts;
     this.#statements.answers = facts;
-    const { promise, resolve } = Promise.withResolvers<void>();
+    let done: (() => void) | undefined;
     try {
       const value = question(this.#connection);
-      if (!(value instanceof Promise) && !isThenable(value)) return { value };
-      this.#busy = promise;
+      if (!isThenable(value)) return { value };
+      this.#busy = new Promise((resolve) => (done = resolve));
       return { value: await value };
     } catch (error) {
       return { error };
@@ -83,7 +83,7 @@ export class Questions {
       this.#facts = undefined;
       this.#statements.answers = nobodyAnswers;
       this.#busy = undefined;
-      resolve();
+      done?.();
     }
   }
 }

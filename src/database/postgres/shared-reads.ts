@@ -1,6 +1,7 @@
 import type { Connections } from "./connections.ts";
 import { retried } from "./retries.ts";
 import type { Result } from "./statements.ts";
+import { stampQuery, type VersionLook } from "./version-look.ts";
 
 /** The maximum number of look-ups that share a statement. */
 const sharedMax = 256;
@@ -15,18 +16,20 @@ type LookUp = {
 };
 
 /**
- * Reads for many at once. While a look-up by a statement is under way, others by the same one wait and are then made
- * together, which costs a fifth. That needs a statement whose parameters all are of the form `cast(? as …)`; one by
+ * Reads for many at once. The look-ups of a turn of the event loop by the same statement, and those that come while some
+ * are under way, are made together, which costs a fifth; the statement looks up the version too. That needs a statement whose parameters all are of the form `cast(? as …)`; one by
  * another statement is sent at once.
  */
 export class SharedReads {
   readonly #connections: Connections;
+  readonly #look: VersionLook;
   readonly #shared = new Map<string, string | undefined>();
   /** The look-ups that wait, by statement; there is a list while one is under way. */
   readonly #waiting = new Map<string, LookUp[]>();
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, look: VersionLook) {
     this.#connections = connections;
+    this.#look = look;
   }
 
   /** @throws what `Connections.query` throws. */
@@ -37,34 +40,42 @@ export class SharedReads {
     const waiting = this.#waiting.get(sql);
     if (waiting) waiting.push(lookUp);
     else {
-      this.#waiting.set(sql, []);
-      void this.#readInTurn(sql, [lookUp]);
+      this.#waiting.set(sql, [lookUp]);
+      this.#look.carry(() => this.#readInTurn(sql));
     }
     return promise;
   }
 
-  async #readInTurn(sql: string, first: readonly LookUp[]): Promise<void> {
-    for (let next = first; next.length > 0; next = this.#waiting.get(sql)?.splice(0, sharedMax) ?? [])
-      await this.#readTogether(sql, next);
+  /** Returns the version that the first statement has seen. */
+  async #readInTurn(sql: string): Promise<string | undefined> {
+    const waiting = this.#waiting.get(sql) ?? [];
+    const version = this.#readTogether(sql, waiting.splice(0, sharedMax));
+    void version.then(() => this.#readOn(sql, waiting));
+    return version;
+  }
+
+  async #readOn(sql: string, waiting: LookUp[]): Promise<void> {
+    while (waiting.length > 0) await this.#readTogether(sql, waiting.splice(0, sharedMax));
     this.#waiting.delete(sql);
   }
 
-  async #readTogether(sql: string, lookUps: readonly LookUp[]): Promise<void> {
-    const [only] = lookUps;
+  async #readTogether(sql: string, lookUps: readonly LookUp[]): Promise<string | undefined> {
+    const lists = (lookUps[0]?.parameters ?? []).map((_, at) =>
+      lookUps.map(({ parameters }) => asText(parameters[at])),
+    );
     try {
-      if (only && lookUps.length === 1)
-        return only.resolve(await retried(this.#connections, sql, only.parameters));
-      const lists = (only?.parameters ?? []).map((_, at) =>
-        lookUps.map(({ parameters }) => asText(parameters[at])),
-      );
       const { columns, rows } = await retried(this.#connections, this.#sharedFormOf(sql) ?? "", lists);
-      const byPlace = Map.groupBy(rows, ([place]) => Number(place));
+      const found: unknown[][][] = lookUps.map(() => []);
+      for (const [, place, ...row] of rows) found[Number(place) - 1]?.push(row);
+      const own = columns.slice(2);
       for (const [at, { resolve }] of lookUps.entries()) {
-        const found = (byPlace.get(at + 1) ?? []).map((row) => row.slice(1));
-        resolve({ columns: columns.slice(1), rows: found, count: found.length });
+        const ownRows = found[at] ?? [];
+        resolve({ columns: own, rows: ownRows, count: ownRows.length });
       }
+      return rows[0]?.[0] as string | undefined;
     } catch (error) {
       for (const { reject } of lookUps) reject(error);
+      return undefined;
     }
   }
 
@@ -86,7 +97,7 @@ function sharedForm(sql: string): string | undefined {
   if (count === 0 || /\$\d/.test(form)) return undefined;
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
   return (
-    `SELECT given.place, answer.* FROM unnest(${numbers.map((number) => `$${number}::text[]`).join(", ")}) ` +
+    `SELECT (${stampQuery}), given.place, answer.* FROM unnest(${numbers.map((number) => `$${number}::text[]`).join(", ")}) ` +
     `WITH ORDINALITY AS given (${numbers.map((number) => `p${number}`).join(", ")}, place) ` +
     `CROSS JOIN LATERAL (${form}) AS answer`
   );

@@ -84,7 +84,7 @@ const tableNames = Object.values(schema).map(getTableName);
 
 function objectOf(columns: readonly string[], row: readonly unknown[]): Record<string, unknown> {
   const object: Record<string, unknown> = {};
-  for (const [at, column] of columns.entries()) object[column] = row[at];
+  for (let at = 0; at < columns.length; at++) object[columns[at] ?? ""] = row[at];
   return object;
 }
 

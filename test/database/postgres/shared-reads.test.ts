@@ -1,19 +1,23 @@
 import { expect, test } from "bun:test";
-import { openConnections } from "../../../src/database/postgres/connections.ts";
+import { type Connections, openConnections } from "../../../src/database/postgres/connections.ts";
+import { migratePostgres } from "../../../src/database/postgres/migrate.ts";
 import { SharedReads } from "../../../src/database/postgres/shared-reads.ts";
+import { VersionLook } from "../../../src/database/postgres/version-look.ts";
 import { freshDatabase } from "../../support/postgres.ts";
 
 test("look-ups that are made together each get their own rows, in their order, or none", async () => {
   await using database = await freshDatabase();
   const connections = openConnections(database.url);
+  await migratePostgres(connections);
   const sent: string[] = [];
-  const reads = new SharedReads({
+  const noted: Connections = {
     ...connections,
     query(text, parameters) {
       sent.push(text);
       return connections.query(text, parameters);
     },
-  });
+  };
+  const reads = new SharedReads(noted, new VersionLook(noted));
   const statement =
     "SELECT step, cast($2 as text) AS word FROM generate_series(1, cast($1 as bigint)) AS step ORDER BY step DESC";
   const wanted = Array.from({ length: 300 }, (_, number) => number % 4);
@@ -33,10 +37,34 @@ test("look-ups that are made together each get their own rows, in their order, o
 test("a look-up that fails fails for those that it was made with, and the next one works", async () => {
   await using database = await freshDatabase();
   const connections = openConnections(database.url);
-  const reads = new SharedReads(connections);
+  await migratePostgres(connections);
+  const reads = new SharedReads(connections, new VersionLook(connections));
   const statement = "SELECT 12 / cast($1 as bigint)";
   const failed = await Promise.allSettled([0, 0, 3].map((divisor) => reads.query(statement, [divisor])));
   expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   expect((await reads.query(statement, [3])).rows).toEqual([[4]]);
+  await connections.close();
+});
+
+test("a look-up tells the version to those that look for it in the same turn", async () => {
+  await using database = await freshDatabase();
+  const connections = openConnections(database.url);
+  await migratePostgres(connections);
+  const sent: string[] = [];
+  const noted: Connections = {
+    ...connections,
+    query(text, parameters) {
+      sent.push(text);
+      return connections.query(text, parameters);
+    },
+  };
+  const look = new VersionLook(noted);
+  const reads = new SharedReads(noted, look);
+  const version = look.look();
+  const one = reads.query("SELECT 1 WHERE 1 = cast($1 as bigint)", [1]);
+  const [seen] = await Promise.all([version, one]);
+  expect(sent.length).toBe(1);
+  expect(seen).toBe(await look.look());
+  expect(sent.length).toBe(2);
   await connections.close();
 });
