@@ -1,7 +1,8 @@
 import type { Config } from "../config.ts";
 import type { Database } from "../database/database.ts";
 import type { Log } from "../log/log.ts";
-import type { Node, NodeListener } from "../nodes/node.ts";
+import type { Node } from "../nodes/node.ts";
+import type { NodeListener } from "../nodes/node-listener.ts";
 import { watchForWork } from "../outbox/signal.ts";
 import { FanOutLoop, fanOutsKey } from "./fan-out-loop.ts";
 import { QueueClock } from "./queue-clock.ts";

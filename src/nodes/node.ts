@@ -7,6 +7,7 @@ import { DomainError, type ErrorCode } from "../errors.ts";
 import type { Log } from "../log/log.ts";
 import { followClock } from "../system/workspace-clock.ts";
 import { version } from "../version.ts";
+import type { NodeListener } from "./node-listener.ts";
 import { listenToNotices, sayNow, WorkNotices } from "./notices.ts";
 import { OwnedShards } from "./owned-shards.ts";
 import { Pause } from "./pause.ts";
@@ -39,20 +40,11 @@ const looksBeforeTaking = 5;
 /** How often work that nobody was told of is looked for, in looks. */
 const looksPerWorkLook = 15;
 
+/** For so many looks after a node has ended, a statement of its may still be carried out: the database gives it 10 s. */
+const looksOfLateWork = 6;
+
 /** A newer version has changed the tables, or the workspace is elsewhere. */
 const mustEnd: ReadonlySet<ErrorCode> = new Set(["data_too_new", "not_found"]);
-
-/** What a node tells its process. */
-export type NodeListener = {
-  /** These subscriptions have work, and this node owns them. */
-  onWork: (keys: readonly string[]) => void;
-  /** A command has changed something about deliveries, or notices were missed. */
-  onAnyWork: () => void;
-  /** It is time to look for work: this node may own more than before, or another may have ended without telling. */
-  onLook: () => void;
-  /** A newer version has changed the tables, or the workspace was moved, while this node had no session: it must end. */
-  onTooOld: (error: DomainError) => void;
-};
 
 /**
  * This server among those of the workspace. Each has a session, with a row in `nodes` and advisory locks: one says that
@@ -230,6 +222,8 @@ export class Node {
     await this.#endSilent(session, nodes);
     if (this.#looks++ % looksPerWorkLook === 0) await deleteEndedNodes(session);
     const hasMet = this.#meet(nodes);
+    // What a node that ended had sent may bring work after it was missed, and nobody tells of that.
+    if (hasMet) this.#looks = looksPerWorkLook - looksOfLateWork;
     await this.#release(session);
     const hasClaimed = await this.#claim(session, new Set(held.map(({ shard }) => shard)));
     // A node that ended may have had no time to tell of work.

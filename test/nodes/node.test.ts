@@ -40,6 +40,16 @@ test("what a node owned is another's when its process has ended", async () => {
   await until("it has looked for their work", () => a.looksForWork() > looksBefore);
 });
 
+test("what a node had sent before it ended is looked for once more when that must have been carried out", async () => {
+  await using stage = await stageOfNodes();
+  const [a, b] = [await stage.join("a"), await stage.join("b")];
+  await until("both own a part", () => isShared([a, b]));
+  await b.crash();
+  await until("the other owns all", () => ownedBy(a).length === keys.length);
+  const looksBefore = a.looksForWork();
+  await until("it looks again", () => a.looksForWork() > looksBefore, { timeout_ms: 20_000 });
+}, 60_000);
+
 test("a node whose session is lost owns nothing, and joins again", async () => {
   await using stage = await stageOfNodes();
   const a = await stage.join("a");
