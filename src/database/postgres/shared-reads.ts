@@ -46,12 +46,13 @@ export class SharedReads {
     return promise;
   }
 
-  /** Returns the version that the first statement has seen. */
+  /** Returns the version that the first statement has seen; undefined at once where that is for one look-up alone. */
   async #readInTurn(sql: string): Promise<string | undefined> {
     const waiting = this.#waiting.get(sql) ?? [];
+    const isAlone = waiting.length === 1;
     const version = this.#readTogether(sql, waiting.splice(0, sharedMax));
     void version.then(() => this.#readOn(sql, waiting));
-    return version;
+    return isAlone ? undefined : version;
   }
 
   async #readOn(sql: string, waiting: LookUp[]): Promise<void> {
@@ -60,10 +61,16 @@ export class SharedReads {
   }
 
   async #readTogether(sql: string, lookUps: readonly LookUp[]): Promise<string | undefined> {
-    const lists = (lookUps[0]?.parameters ?? []).map((_, at) =>
+    const [only] = lookUps;
+    const lists = (only?.parameters ?? []).map((_, at) =>
       lookUps.map(({ parameters }) => asText(parameters[at])),
     );
     try {
+      // Planned for one, it takes a third of the time.
+      if (only && lookUps.length === 1) {
+        only.resolve(await retried(this.#connections, sql, only.parameters));
+        return undefined;
+      }
       const { columns, rows } = await retried(this.#connections, this.#sharedFormOf(sql) ?? "", lists);
       const found: unknown[][][] = lookUps.map(() => []);
       for (const [, place, ...row] of rows) found[Number(place) - 1]?.push(row);

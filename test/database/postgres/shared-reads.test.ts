@@ -61,8 +61,8 @@ test("a look-up tells the version to those that look for it in the same turn", a
   const look = new VersionLook(noted);
   const reads = new SharedReads(noted, look);
   const version = look.look();
-  const one = reads.query("SELECT 1 WHERE 1 = cast($1 as bigint)", [1]);
-  const [seen] = await Promise.all([version, one]);
+  const two = [1, 2].map((number) => reads.query("SELECT 1 WHERE 1 = cast($1 as bigint)", [number]));
+  const [seen] = await Promise.all([version, ...two]);
   expect(sent.length).toBe(1);
   expect(seen).toBe(await look.look());
   expect(sent.length).toBe(2);
