@@ -61,12 +61,14 @@ export function authentication(
       // reads `return f(…)`.
       resolve: ({ request, set }): Answer<Authenticated> => {
         const token = bearerToken(request) ?? "";
-        // The request is counted while the database is asked whether the token is still what is remembered of it.
+        // Where the database is far, the request is counted while it is asked what has become of the token.
         let counted: Answer<RateLimitStatus> | undefined;
-        const onPresumed = (tokenId: string) => {
-          counted = rateLimit.take(tokenId);
-          if (counted instanceof Promise) counted.catch(() => {});
-        };
+        const onPresumed = database.file
+          ? undefined
+          : (tokenId: string) => {
+              counted = rateLimit.take(tokenId);
+              if (counted instanceof Promise) counted.catch(() => {});
+            };
         return whenAnswered(authenticate(database, token, undefined, onPresumed), (grant) => {
           if (!grant) throw wrongCredentials.errorOf(request, unauthenticated());
           const { subject } = grant;
