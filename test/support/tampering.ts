@@ -45,7 +45,10 @@ async function rename(dataDir: string, from: string, to: string): Promise<void> 
   file.run(statement);
 }
 
-/** Holds the lock that every write needs until the returned function is called. */
+/**
+ * Holds the lock that every write needs until the returned function is called, or, on PostgreSQL, until a server that has
+ * waited for it in vain ends the connection.
+ */
 export async function holdWriteLock(dataDir: string): Promise<() => Promise<void>> {
   const url = databaseUrlOf(dataDir);
   if (url === undefined) {
@@ -66,10 +69,17 @@ export async function holdWriteLock(dataDir: string): Promise<() => Promise<void
     held.resolve();
     await released.promise;
   });
+  const ended = transaction.catch(ignoreEnding);
   await Promise.race([held.promise, transaction]);
   return async () => {
     released.resolve();
-    await transaction;
+    await ended;
     await sql.close();
   };
+}
+
+function ignoreEnding(error: unknown): void {
+  const { errno, code } = error as { errno?: unknown; code?: unknown };
+  // What the server says, or what the driver does if it noticed first that nobody is there.
+  if (errno !== "57P01" && code !== "ERR_POSTGRES_CONNECTION_CLOSED") throw error;
 }
