@@ -9,14 +9,7 @@ test("look-ups that are made together each get their own rows, in their order, o
   await using database = await freshDatabase();
   const connections = openConnections(database.url);
   await migratePostgres(connections);
-  const sent: string[] = [];
-  const noted: Connections = {
-    ...connections,
-    query(text, parameters) {
-      sent.push(text);
-      return connections.query(text, parameters);
-    },
-  };
+  const { noted, sent } = noting(connections);
   const reads = new SharedReads(noted, new VersionLook(noted));
   const statement =
     "SELECT step, cast($2 as text) AS word FROM generate_series(1, cast($1 as bigint)) AS step ORDER BY step DESC";
@@ -50,14 +43,7 @@ test("a look-up tells the version to those that look for it in the same turn", a
   await using database = await freshDatabase();
   const connections = openConnections(database.url);
   await migratePostgres(connections);
-  const sent: string[] = [];
-  const noted: Connections = {
-    ...connections,
-    query(text, parameters) {
-      sent.push(text);
-      return connections.query(text, parameters);
-    },
-  };
+  const { noted, sent } = noting(connections);
   const look = new VersionLook(noted);
   const reads = new SharedReads(noted, look);
   const version = look.look();
@@ -68,3 +54,13 @@ test("a look-up tells the version to those that look for it in the same turn", a
   expect(sent.length).toBe(2);
   await connections.close();
 });
+
+/** The same connections, and the statements that were sent over them. */
+function noting(connections: Connections): { noted: Connections; sent: string[] } {
+  const sent: string[] = [];
+  const query: Connections["query"] = (text, parameters) => {
+    sent.push(text);
+    return connections.query(text, parameters);
+  };
+  return { noted: { ...connections, query }, sent };
+}
