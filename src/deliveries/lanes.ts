@@ -78,8 +78,7 @@ export class Lanes {
   readonly #serveLater = (): void => this.#serve();
 
   #serve(): void {
-    const { quick, new: fresh, slow } = this.#lanes.pools;
-    for (const pool of [quick, fresh, slow]) {
+    for (const pool of Object.values(this.#lanes.pools)) {
       if (pool.isServing || this.#isStopped || !pool.hasWaiting) continue;
       pool.isServing = true;
       void this.#serveTurns(pool);
@@ -225,10 +224,11 @@ export class Lanes {
 
   /** Fetches the next due job. If none is due, the lane sleeps until one is; without any job, it closes. */
   async #fetchNext(lane: Lane): Promise<Job | undefined> {
-    // Jobs in flight are still in the queue, so the limit includes them.
-    const next = await this.#queue.nextJobs(lane.subscriptionId, lane.inFlight.size + atOnceMax);
+    // Jobs in flight are still in the queue, and in the answer also those that end before it is here.
+    const inFlight = new Set(lane.inFlight);
+    const next = await this.#queue.nextJobs(lane.subscriptionId, inFlight.size + atOnceMax);
     if (lane.isBackingOff) return undefined;
-    const free = next.filter(({ eventSeq }) => !lane.inFlight.has(eventSeq));
+    const free = next.filter(({ eventSeq }) => !inFlight.has(eventSeq));
     const now = this.#queue.now();
     lane.ready = free.filter(({ dueAt }) => dueAt <= now);
     const due = lane.ready.shift();
@@ -266,18 +266,18 @@ export class Lanes {
     this.#sleep(lane, faultPauseMs);
   }
 
-  #start(lane: Lane, { eventSeq, dueAt }: Job, attempt: InFlight<Lane>): void {
+  #start(lane: Lane, job: Job, attempt: InFlight<Lane>): void {
     const { subscriptionId, record } = lane;
     const number = record.begin(attempt.beganAt);
-    lane.inFlight.add(eventSeq);
+    lane.inFlight.add(job.eventSeq);
     const work = this.#queue
-      .work({ subscriptionId, eventSeq, dueAt }, (hasSucceeded) => record.report(number, hasSucceeded))
+      .work({ ...job, subscriptionId }, (hasSucceeded) => record.report(number, hasSucceeded))
       .then(
         (result) => this.#settle(lane, result),
-        (error: unknown) => this.#backOff(lane, error, eventSeq),
+        (error: unknown) => this.#backOff(lane, error, job.eventSeq),
       )
       .then(() => {
-        lane.inFlight.delete(eventSeq);
+        lane.inFlight.delete(job.eventSeq);
         this.#inFlight.delete(work);
         this.#enqueue(lane);
         this.#release(lane, attempt);

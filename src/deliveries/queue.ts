@@ -1,8 +1,15 @@
 import type { Answer } from "../database/answer.ts";
-import type { DeliveryRecord } from "../subscriptions/store.ts";
+import type { QueuedJob } from "../outbox/job-store.ts";
+import type { DeliveryRecord, Destination } from "../subscriptions/store.ts";
 
-/** One event for one subscription. `eventSeq` is the number of the event, `dueAt` milliseconds since 1970. */
-export type Job = { eventSeq: number; dueAt: number };
+/** What an attempt needs: the job with its event, where it goes, and whether its creator may not see it by now. */
+export type Work = { job: QueuedJob; destination: Destination; isWithheld: boolean };
+
+/**
+ * One event for one subscription. `eventSeq` is the number of the event, `dueAt` milliseconds since 1970, `read` what an
+ * attempt needs, while it is as fresh as the job.
+ */
+export type Job = { eventSeq: number; dueAt: number; read?: Work | undefined };
 
 /** How an attempt ended; `failures` is the length of the failure streak after it. */
 export type AttemptResult =

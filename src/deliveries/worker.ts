@@ -1,6 +1,7 @@
-import type { Connection, Database } from "../database/database.ts";
+import { whenAnswered } from "../database/answer.ts";
+import type { Database } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
-import { type JobKey, type QueuedJob, selectJob, selectNextJobs } from "../outbox/job-store.ts";
+import type { QueuedJob } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
 import { newId } from "../system/repeatable.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -8,21 +9,20 @@ import type { Vault } from "../secrets/vault.ts";
 import { signingSecrets } from "../subscriptions/secrets.ts";
 import {
   type Destination,
-  selectDestination,
   selectDeliveryRecord,
   selectSubscriptionIdsWithWork,
 } from "../subscriptions/store.ts";
-import { isWithheld } from "../outbox/creator-visibility.ts";
 import { attempt, type Outcome, type Outgoing } from "./attempt.ts";
 import type { DeliveryHold } from "./hold.ts";
 import { Lanes } from "./lanes.ts";
 import type { Places } from "./places.ts";
 import { asOwner, type Ownership, ownedOf } from "./ownership.ts";
 import { prepare } from "./prepare.ts";
-import type { AttemptResult } from "./queue.ts";
+import type { AttemptResult, Queue } from "./queue.ts";
 import type { QueueClock } from "./queue-clock.ts";
 import { type RetryRules, settle } from "./settle.ts";
 import { withhold } from "./withhold.ts";
+import { readInThisTurn, selectNext, selectWork } from "./work.ts";
 import { workspaceTime } from "../system/workspace-clock.ts";
 
 /** How long to wait before retrying after an internal error, such as a full disk, in milliseconds. */
@@ -87,8 +87,9 @@ export class Worker {
     const nextJobs = (subscriptionId: string, limit: number) =>
       this.isHeldBack(subscriptionId) || this.#ownership?.owns(subscriptionId) === false
         ? []
-        : this.#database.ask((db) =>
-            selectDestination(db, subscriptionId) === null ? [] : selectNextJobs(db, subscriptionId, limit),
+        : whenAnswered(
+            this.#database.ask((db) => selectNext(db, subscriptionId, limit)),
+            readInThisTurn,
           );
     this.#lanes = new Lanes(
       {
@@ -159,8 +160,8 @@ export class Worker {
   }
 
   /** Makes one attempt at the job, unless it is gone or must no longer be sent. */
-  async #work(key: JobKey, report: (hasSucceeded: boolean) => boolean): Promise<AttemptResult | undefined> {
-    const asked = this.#database.ask((db) => selectWork(db, key));
+  async #work(...[queued, report]: Parameters<Queue["work"]>): Promise<AttemptResult | undefined> {
+    const asked = queued.read ?? this.#database.ask((db) => selectWork(db, queued));
     // Without an await of what is there already, so that the attempt begins in the turn of its lane.
     const work = asked instanceof Promise ? await asked : asked;
     if (!work) return undefined;
@@ -269,16 +270,4 @@ export class Worker {
       }
     }
   }
-}
-
-/** The job and where it goes; undefined when it is gone, or its subscription is not active. */
-function selectWork(
-  db: Connection,
-  key: JobKey,
-): { job: QueuedJob; destination: Destination; isWithheld: boolean } | undefined {
-  const job = selectJob(db, key);
-  const destination = job && selectDestination(db, job.subscriptionId);
-  return destination
-    ? { job, destination, isWithheld: isWithheld(db, job.subscriptionId, job.envelope) }
-    : undefined;
 }

@@ -60,10 +60,36 @@ const queuedStatement = query<QueuedRow, KeyValues>(
 export function selectJob(db: Connection, key: JobKey): QueuedJob | undefined {
   const { subscriptionId, dueAt, eventSeq } = key;
   const found = queuedStatement(db).get(subscriptionId, dueAt, eventSeq);
-  if (found === null) return undefined;
-  const { attempts, id: eventId, type: eventType, traceparent } = found;
-  const envelope = envelopeOf(found);
-  return { subscriptionId, dueAt, eventSeq, attempts, eventId, eventType, envelope, traceparent };
+  return found === null ? undefined : queuedJob(key, found);
+}
+
+const nextQueuedStatement = query<QueuedRow & Omit<JobKey, "subscriptionId">, [string, number]>(
+  `SELECT jobs.due_at AS "dueAt", jobs.event_seq AS "eventSeq", jobs.attempts, events.id, events.type, events.data,
+     events.created_at AS "createdAt", events.traceparent
+   FROM jobs JOIN events ON events.seq = jobs.event_seq
+   WHERE jobs.subscription_id = cast(? AS text)
+   ORDER BY jobs.due_at, jobs.event_seq LIMIT cast(? AS bigint)`,
+);
+
+/** As `selectNextJobs`, with the events: for a database where another look-up would be another round trip. */
+export function selectNextQueuedJobs(db: Connection, subscriptionId: string, limit: number): QueuedJob[] {
+  return nextQueuedStatement(db)
+    .all(subscriptionId, limit)
+    .map((row) => queuedJob({ ...row, subscriptionId }, row));
+}
+
+function queuedJob({ subscriptionId, dueAt, eventSeq }: JobKey, row: QueuedRow): QueuedJob {
+  const { attempts, id: eventId, type: eventType, traceparent } = row;
+  return {
+    subscriptionId,
+    dueAt,
+    eventSeq,
+    attempts,
+    eventId,
+    eventType,
+    envelope: envelopeOf(row),
+    traceparent,
+  };
 }
 
 const thisJob = "subscription_id = ? AND due_at = ? AND event_seq = ?";

@@ -39,6 +39,35 @@ describe("turns", () => {
     expect(queue.begun).toHaveLength(70);
     expect(queue.jobs.get("a")).toEqual([]);
   });
+
+  test("do not repeat an attempt that ends after the queue was read and before the answer is here", async () => {
+    const queue = new MemoryQueue();
+    await queue.prove("a");
+    const attempted: number[] = [];
+    const work = queue.work.bind(queue);
+    const nextJobs = queue.nextJobs.bind(queue);
+    queue.work = (job, report) => {
+      attempted.push(job.eventSeq);
+      return work(job, report);
+    };
+    const [first = 0] = queue.add("a");
+    void queue.lanes.wake(["a"]);
+    await settled();
+    const answer = Promise.withResolvers<void>();
+    queue.nextJobs = async (...asked) => {
+      const found = await nextJobs(...asked);
+      await answer.promise;
+      return found;
+    };
+    const [second = 0] = queue.add("a");
+    void queue.lanes.wake(["a"]);
+    await settled();
+    queue.end("a");
+    await settled();
+    answer.resolve();
+    await settled();
+    expect(attempted).toEqual([first, second]);
+  });
 });
 
 describe("starting many attempts", () => {
