@@ -38,6 +38,7 @@ const layers = [
   "src/subscriptions",
   "src/incoming-webhooks",
   "src/deliveries",
+  "src/feed",
   "src/health",
   "src/metrics",
   "src/accounts",

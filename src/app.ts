@@ -9,6 +9,7 @@ import { ScheduledBackups } from "./backup/scheduled-backups.ts";
 import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
 import type { AddressGuard } from "./outbound/address-guard.ts";
 import { DeliveryHold, holdOf } from "./deliveries/hold.ts";
+import { Feed } from "./feed/feed.ts";
 import { placesFor } from "./deliveries/places.ts";
 import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
@@ -22,6 +23,7 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { startServer } from "./http/server.ts";
 import { SharedRateLimit } from "./http/shared-rate-limit.ts";
 import { Node } from "./nodes/node.ts";
+import type { NodeListener } from "./nodes/node-listener.ts";
 import { TrustedProxies } from "./http/trusted-proxies.ts";
 import { WrongCredentials } from "./http/wrong-credentials.ts";
 import { forgetServer, noteServer } from "./database/server-note.ts";
@@ -135,9 +137,11 @@ export async function startApp({
   started.defer(() => survey.stop());
   const metrics = await metricsOf(config, { database, dataDir, survey, log });
   started.defer(() => metrics?.stop());
+  const feed = new Feed(database);
+  started.defer(() => feed.stop());
   if (config.integrationsEnabled) {
     deliveries = await prepareDeliveries(
-      { config, dataDir, database, log, node },
+      { config, dataDir, database, log, node, onSignal: () => feed.wakeAll() },
       {
         tracing,
         vault,
@@ -159,6 +163,8 @@ export async function startApp({
   const root = allRoutes(
     {
       database,
+      feed,
+      allowSilence: (request, seconds) => listener?.allowSilence(request, seconds),
       vault,
       guard,
       log,
@@ -186,7 +192,7 @@ export async function startApp({
   started.defer(() => node?.leave());
   await node?.join(
     { url: listening, delivers: config.integrationsEnabled },
-    { ...(deliveries ?? noDeliveries), onTooOld: outdated.resolve },
+    nodeListener(deliveries ?? noDeliveries, feed, outdated.resolve),
   );
   if (node) await vault.requireAdopted(database);
   // Retention runs whether or not deliveries are enabled.
@@ -223,6 +229,7 @@ export async function startApp({
     outdated: outdated.promise,
     async stop() {
       readiness.drain();
+      feed.stop();
       files.stopWatching();
       // Concurrently: a slow client must not let the worker start new deliveries.
       survey.stop();
@@ -235,6 +242,24 @@ export async function startApp({
       lock[Symbol.dispose]();
       log.info("server.stopped");
     },
+  };
+}
+
+/** What the node tells is for deliveries, and for those who read events by themselves. */
+function nodeListener(
+  deliveries: Pick<Deliveries, "onWork" | "onAnyWork" | "onLook">,
+  feed: Feed,
+  onTooOld: NodeListener["onTooOld"],
+): NodeListener {
+  return {
+    onWork: (keys) => deliveries.onWork(keys),
+    onWorkAnywhere: (keys) => feed.wake(keys),
+    onAnyWork() {
+      deliveries.onAnyWork();
+      feed.wakeAll();
+    },
+    onLook: () => deliveries.onLook(),
+    onTooOld,
   };
 }
 

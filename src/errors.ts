@@ -5,6 +5,7 @@ export type ErrorCode =
   | "forbidden"
   | "not_found"
   | "conflict"
+  | "gone"
   | "method_not_allowed"
   | "too_large"
   | "unsupported_media_type"

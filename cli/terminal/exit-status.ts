@@ -12,6 +12,7 @@ export const exitStatusOf: Record<ErrorCode, number> = {
   unauthenticated: 1,
   forbidden: 1,
   conflict: 1,
+  gone: 1,
   method_not_allowed: 1,
   too_large: 1,
   unsupported_media_type: 1,

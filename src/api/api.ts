@@ -5,12 +5,13 @@ import { messageRoutes } from "./messages.ts";
 import { reactionRoutes } from "./reactions.ts";
 import type { SubscriptionParts } from "../subscriptions/subscriptions.ts";
 import type { IngestParts } from "./incoming-webhooks.ts";
-import { subscriptionRoutes } from "./subscriptions.ts";
+import { type FeedParts, subscriptionRoutes } from "./subscriptions.ts";
 import type { Authentication } from "../http/authentication.ts";
 import { elysiaErrorResponse } from "../http/error-responses.ts";
 
 /** The parts that the routes use. */
 export type ApiContext = SubscriptionParts &
+  FeedParts &
   IngestParts & {
     authentication: Authentication;
     /** The public URL of the server, without a trailing slash. */

@@ -1,7 +1,19 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Authentication } from "../http/authentication.ts";
-import { contract, dataOf, nothing, errorResponses, errorResponsesOfInput } from "../http/contract.ts";
+import {
+  contract,
+  dataOf,
+  errorResponseBecause,
+  errorResponses,
+  errorResponsesOfInput,
+  errorResponsesOfParameter,
+  nothing,
+  parameterContract,
+} from "../http/contract.ts";
+import type { Feed } from "../feed/feed.ts";
+import { EventPage, EventsQuery } from "../feed/schemas.ts";
+import { callerOf } from "../http/caller.ts";
 import { actorOf } from "../subject.ts";
 import {
   CreatedSubscription,
@@ -18,11 +30,26 @@ import {
 } from "../subscriptions/subscriptions.ts";
 import { workOf } from "../tracing/request-work.ts";
 
+const cursorGone = errorResponseBecause(
+  "Events after the cursor were deleted because they are too old, or the cursor is from another copy of the data.",
+  "Events after this cursor have been deleted, because they are too old. Leave out `after` to go on with the oldest " +
+    "event that is stored, and read what may have been missed from the channels.",
+);
+
+/** What the events of subscriptions are read with. */
+export type FeedParts = {
+  feed: Feed;
+  /** Lets the connection of the request be silent for so many seconds. */
+  allowSilence: (request: Request, seconds: number) => void;
+};
+
 /** `/webhooks` (specification part 4, outgoing-webhook subscriptions). */
 export function subscriptionRoutes({
   authentication,
+  feed,
+  allowSilence,
   ...parts
-}: SubscriptionParts & { authentication: Authentication }) {
+}: SubscriptionParts & FeedParts & { authentication: Authentication }) {
   const { database } = parts;
   return new Elysia({ prefix: "/webhooks", tags: ["Outgoing webhooks"] })
     .use(authentication)
@@ -90,6 +117,38 @@ export function subscriptionRoutes({
             "The subscription and its attempts.",
           ),
           ...errorResponses,
+        },
+      },
+    )
+    .get(
+      "/:subscription/events",
+      async ({ request, subject, params, query, requireStillValid }) => {
+        const reader = {
+          teamId: subject.teamId,
+          tokenId: callerOf(request)?.token_id ?? "",
+          signal: request.signal,
+          // Longer than the wait, so that the answer is sent first.
+          beSilentFor: (ms: number) => allowSilence(request, Math.ceil(ms / 1000) + 10),
+          requireStillValid,
+        };
+        return await feed.read(reader, params.subscription, query);
+      },
+      {
+        scope: "webhooks:write",
+        detail: {
+          operationId: "listEvents",
+          summary: "Read events",
+          description:
+            "The events that the subscription matches, oldest first, from a cursor on: those that were delivered, those " +
+            "that were not, and those that still will be. See the guide docs/catching-up.md. Events are kept as long " +
+            "as delivery attempts are, and at most as far back as the subscription was created. Needs the scope that " +
+            "creates subscriptions, because it shows what they are sent.",
+        },
+        query: parameterContract(EventsQuery),
+        response: {
+          200: contract("EventPage", EventPage, "The next events, and where to go on."),
+          ...errorResponsesOfParameter,
+          410: cursorGone,
         },
       },
     )

@@ -13,6 +13,7 @@ import deliveryHold from "../../migrations/0012_delivery_hold.sql" with { type: 
 import backupSchedule from "../../migrations/0013_backup_schedule.sql" with { type: "text" };
 import keyRotation from "../../migrations/0014_key_rotation.sql" with { type: "text" };
 import moves from "../../migrations/0015_moves.sql" with { type: "text" };
+import eventFeeds from "../../migrations/0016_event_feeds.sql" with { type: "text" };
 import { completeEarlyTables } from "../../migrations/0004_early_tables.ts";
 import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
@@ -37,4 +38,5 @@ export const migrations: readonly Migration[] = [
   { name: "0013_backup_schedule", sql: backupSchedule },
   { name: "0014_key_rotation", sql: keyRotation },
   { name: "0015_moves", sql: moves },
+  { name: "0016_event_feeds", sql: eventFeeds },
 ];

@@ -169,6 +169,7 @@ export const subscriptions = sqliteTable("subscriptions", {
   deletedAt: integer("deleted_at"),
   createdAt: integer("created_at").notNull(),
   createdBy: text("created_by"),
+  afterEvent: integer("after_event").notNull(),
 });
 
 export const subscriptionFilters = sqliteTable("subscription_filters", {
@@ -194,6 +195,12 @@ export const events = sqliteTable("events", {
   data: text().notNull(),
   createdAt: integer("created_at").notNull(),
   traceparent: text(),
+});
+
+export const deletedEvents = sqliteTable("deleted_events", {
+  id: integer().primaryKey(),
+  lastSeq: integer("last_seq").notNull(),
+  lastId: text("last_id").notNull(),
 });
 
 export const jobs = sqliteTable("jobs", {

@@ -1,6 +1,12 @@
 import { waitForOthers } from "../database/alone.ts";
 import type { Database, Connection, Transaction } from "../database/database.ts";
-import { deleteEvents, selectEventSeqs, selectEventTime, selectLastEventSeq } from "../outbox/event-store.ts";
+import {
+  deleteEvents,
+  selectEventSeqs,
+  selectEventsBefore,
+  selectEventTime,
+  selectLastEventSeq,
+} from "../outbox/event-store.ts";
 import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import { deleteJobs, deleteJobsBefore, endOfQueue, selectJobsBackwards } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
@@ -34,8 +40,8 @@ type Alone = (work: () => Promise<void>) => Promise<void>;
 
 /**
  * Deletes expired data: the jobs of deleted subscriptions, attempts and the jobs of disabled subscriptions older than
- * `days` (`WEBHOOKS_DELIVERY_RETENTION_DAYS`), events that no attempt or job refers to, and deleted subscriptions that
- * nothing refers to, with their secrets. With 0 days all attempts are kept, and with them everything they refer to.
+ * `days` (`WEBHOOKS_DELIVERY_RETENTION_DAYS`), events as old that no attempt or job refers to, and deleted subscriptions
+ * that nothing refers to, with their secrets. With 0 days all attempts and events are kept.
  */
 export class Retention {
   readonly #database: Database;
@@ -72,8 +78,9 @@ export class Retention {
   /** Makes one full run. `now` is milliseconds since 1970. */
   async sweep(now = workspaceTime()): Promise<void> {
     const jobs = (await this.#deleteJobsOfDeleted()) + (await this.#deleteJobsOfDisabled(now));
-    const attempts = this.#days === 0 ? 0 : await this.#deleteAttempts(now - this.#days * dayMs);
-    const events = await this.#deleteEvents();
+    const before = now - this.#days * dayMs;
+    const attempts = this.#days === 0 ? 0 : await this.#deleteAttempts(before);
+    const events = this.#days === 0 ? 0 : await this.#deleteEvents(before);
     await this.#deleteOrphanedFanOuts();
     // After a day no attempt that was in flight at the deletion can still be logged.
     const subscriptions = await this.#deleteSubscriptions(now - dayMs);
@@ -118,8 +125,11 @@ export class Retention {
     return await this.#repeat((tx) => deleteAttemptsBefore(tx, before, rowsPerStep));
   }
 
-  /** Goes through all events once, because their age does not tell which of them are still needed. */
-  async #deleteEvents(): Promise<number> {
+  /**
+   * Deletes what happened before the time, in milliseconds since 1970. Goes through all events once, because their age
+   * alone does not tell which of them are still needed.
+   */
+  async #deleteEvents(before: number): Promise<number> {
     let deleted = 0;
     // An event that is committed after those behind it would seem to be queued for nobody.
     const newest = await this.#database.write(async (tx) => {
@@ -130,20 +140,21 @@ export class Retention {
       const [first] = await this.#database.ask((db) => selectEventSeqs(db, { after, limit: 1 }));
       if (first === undefined) break;
       const last = Math.min(newest, first + numbersMax - 1);
-      deleted += await this.#deleteEventsBetween(first, last);
+      deleted += await this.#deleteEventsBetween(first, last, before);
       after = last;
     }
     return deleted;
   }
 
-  async #deleteEventsBetween(first: number, last: number): Promise<number> {
+  async #deleteEventsBetween(first: number, last: number, before: number): Promise<number> {
     const queued = await this.#queuedBetween(first, last);
     let deleted = 0;
     const pages = this.#throttle.pages(first - 1, (after) =>
       this.#database.ask((db) => selectEventSeqs(db, { after, last, limit: rowsPerStep })),
     );
     for await (const page of pages) {
-      const candidates = page.filter((seq) => !queued.has(seq));
+      const unqueued = page.filter((seq) => !queued.has(seq));
+      const candidates = await this.#database.ask((db) => selectEventsBefore(db, unqueued, before));
       if ((await this.#database.ask((db) => unlogged(db, candidates))).length === 0) continue;
       deleted += await this.#database.write(async (tx) => {
         const orphans = await unlogged(tx, candidates);

@@ -31,7 +31,16 @@ export async function prepareDeliveries(
     database,
     log,
     node,
-  }: { config: Config; dataDir: string; database: Database; log: Log; node: Node | undefined },
+    onSignal,
+  }: {
+    config: Config;
+    dataDir: string;
+    database: Database;
+    log: Log;
+    node: Node | undefined;
+    /** Called when a command has changed something. */
+    onSignal: () => void;
+  },
   parts: Pick<WorkerParts, "vault" | "outgoing" | "places" | "hold" | "tracing" | "observeAttempt">,
 ): Promise<Deliveries> {
   const worker = new Worker({
@@ -53,7 +62,11 @@ export async function prepareDeliveries(
   };
   // The worker was stopped meanwhile: the next start looks at everything.
   const soon = (looked: Promise<void>) => void looked.catch(() => {});
-  const stopWatching = node ? () => {} : watchForWork(dataDir, () => soon(wakeAll()));
+  const onCommand = () => {
+    soon(wakeAll());
+    onSignal();
+  };
+  const stopWatching = node ? () => {} : watchForWork(dataDir, onCommand);
   return {
     worker,
     fanOutLoop,

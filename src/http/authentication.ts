@@ -27,6 +27,11 @@ type Authenticated = {
    * @throws DomainError `unauthenticated` when the token was revoked or expired meanwhile; those of `readBytes`.
    */
   readInput: () => Promise<{ subject: Subject; input: unknown }>;
+  /**
+   * Checks the token of a request again that has taken long.
+   * @throws DomainError `unauthenticated` when it was revoked or has expired meanwhile.
+   */
+  requireStillValid: () => Answer<Subject>;
 };
 
 /**
@@ -81,7 +86,11 @@ export function authentication(
               if (!grant.scopes.has(scope)) {
                 throw new DomainError("forbidden", `The token lacks the scope ${scope}.`);
               }
-              return { subject, readInput: () => readInput(request, token, subject) };
+              return {
+                subject,
+                readInput: () => readInput(request, token, subject),
+                requireStillValid: () => subjectNow(database, token),
+              };
             },
           );
         });
@@ -91,7 +100,7 @@ export function authentication(
 }
 
 /**
- * Checks the token again after a slow body, which must not outlive it. Returns the subject with its present role.
+ * Checks the token again after a slow body or a wait, which must not outlive it. Returns the subject with its present role.
  * @throws DomainError `unauthenticated`; not counted as wrong credentials, for the token was valid when it was sent.
  */
 function subjectNow(database: Database, token: string): Answer<Subject> {

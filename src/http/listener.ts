@@ -113,6 +113,12 @@ export class Listener {
     return this.#proxies ? this.#proxies.clientOf(peer, original.headers) : peer;
   }
 
+  /** Lets the connection of the request be silent for so many seconds, for longer than others. */
+  allowSilence(request: Request, seconds: number): void {
+    const server = this.#server ?? [...this.#closing][0];
+    server?.timeout(originalOf(request), seconds);
+  }
+
   /**
    * Tells clients to close their connections with the next response, for at most about a second, then stops listening,
    * closes idle connections and waits for the requests in flight.

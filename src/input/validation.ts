@@ -33,6 +33,12 @@ TypeRegistry.Set("Uuid", (_schema, value) => typeof value === "string" && isUuid
 TypeRegistry.Set("OneOf", (schema: { enum: readonly unknown[] }, value) => schema.enum.includes(value));
 TypeRegistry.Set("PageNumber", (_schema, value) => typeof value === "string" && pageNumber.test(value));
 
+TypeRegistry.Set("WholeNumber", ({ minimum, maximum }: { minimum: number; maximum: number }, value) => {
+  const number = typeof value === "string" && wholeNumber.test(value) ? Number(value) : NaN;
+  return number >= minimum && number <= maximum;
+});
+
+const wholeNumber = /^[0-9]{1,15}$/;
 const pageNumber = /^0*[1-9][0-9]{0,14}$/;
 /** The largest number that the pattern matches. */
 const pageMax = 999_999_999_999_999;
@@ -58,6 +64,16 @@ export function PageNumber(options: { description?: string } = {}): TUnsafe<stri
     default: 1,
     ...options,
   });
+}
+
+/** A whole number as a query parameter. */
+export function WholeNumber(options: {
+  minimum: number;
+  maximum: number;
+  default: number;
+  description: string;
+}): TUnsafe<string> {
+  return Type.Unsafe<string>({ [Kind]: "WholeNumber", type: "integer", ...options });
 }
 
 /** The schema, or null. */
@@ -147,6 +163,8 @@ function problemOf({ schema, type, value }: ValueError): string {
   if (schema[Kind] === "Text") return textProblem(schema as unknown as TextRules, value) ?? "is not valid";
   if (schema[Kind] === "Uuid") return "must be a uuid";
   if (schema[Kind] === "PageNumber") return `must be a whole number from 1 to ${pageMax}`;
+  if (schema[Kind] === "WholeNumber")
+    return `must be a whole number from ${Number(schema.minimum)} to ${Number(schema.maximum)}`;
   if (schema[Kind] === "OneOf") return `must be one of: ${(schema.enum as string[]).join(", ")}`;
   if (type === ValueErrorType.ArrayMinItems) return `must have at least ${String(schema.minItems)} item`;
   if (type === ValueErrorType.ArrayMaxItems) return `must have at most ${String(schema.maxItems)} items`;

@@ -91,6 +91,7 @@ export class Node {
     this.#running = this.#run();
     this.#stopListening = listenToNotices(this.#connections, {
       onWork: (keys) => {
+        listener.onWorkAnywhere(keys);
         const ours = keys.filter((key) => this.owns(key));
         if (ours.length > 0) listener.onWork(ours);
       },

@@ -1,5 +1,6 @@
 import type { Channel, ChannelInput } from "../channels/schemas.ts";
 import type { WebhookEvent } from "../event-types.ts";
+import type { EventPage } from "../feed/schemas.ts";
 import type { MemberInput } from "../members/schemas.ts";
 import type { Message, MessageEdit, MessagePage, MessageInput } from "../messages/schemas.ts";
 import type { SubscriptionInput, WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
@@ -103,6 +104,21 @@ const incoming = {
   icon_url: "https://example.com/rocket.png",
 };
 
+const eventPage: EventPage = {
+  data: [
+    {
+      cursor: "2rs-506f31a7796a",
+      event: {
+        id: exampleIds.event,
+        type: "message.created",
+        created_at: "2026-11-20T17:24:00.125+00:00",
+        data: { ...message, reactions: [] },
+      },
+    },
+  ],
+  meta: { next: "2rs-506f31a7796a", caught_up: true },
+};
+
 /** The example of each body, by the name of its component. */
 export const examples: Readonly<Record<string, unknown>> = {
   ChannelData: { data: channel },
@@ -119,6 +135,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookSubscriptionShown: { data: { ...subscription, deliveries: [delivery] } },
   SubscriptionInput: subscriptionInput,
   CreatedSubscription: { data: { ...subscription, last_success_at: null }, secret: exampleSecret },
+  EventPage: eventPage,
   IncomingPayload: incoming,
   IncomingForm: { payload: JSON.stringify(incoming) },
 };
@@ -143,6 +160,7 @@ export const eventExamples: Readonly<Record<WebhookEvent, unknown>> = {
  */
 export const complaints: Readonly<Record<string, string>> = {
   createChannel: "There is a channel with the slug releases in this workspace already.",
+  listEvents: "The after field must be a cursor of an earlier page or delivery.",
   listMessages: "The page field must be a whole number from 1 to 999999999999999.",
   addReaction: "The emoji must be one emoji, or the :name: of an emoji of this workspace.",
   addMember: `${person.name} is a member of ${channel.name} already.`,

@@ -10,6 +10,8 @@ export function stubContext(): ApiContext & { readiness: Readiness } {
     guard: absent(),
     log: absent(),
     authentication: authentication(absent(), absent(), absent()),
+    feed: absent(),
+    allowSilence: () => {},
     ingestRateLimit: absent(),
     wrongCredentials: absent(),
     readiness: absent(),

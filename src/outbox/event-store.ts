@@ -1,8 +1,8 @@
-import { and, asc, eq, gt, inArray, lte, max, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, lt, lte, max, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
 import { prepared, query } from "../database/prepared.ts";
 import { cached } from "../database/cached.ts";
-import { events, subscriptionFilters, subscriptions } from "../database/schema.ts";
+import { deletedEvents, events, subscriptionFilters, subscriptions } from "../database/schema.ts";
 import { insertInto } from "../database/table-sql.ts";
 import { envelopeOf } from "./envelope.ts";
 
@@ -80,6 +80,20 @@ export async function selectEventSeqs(
   return rows.map(({ seq }) => seq);
 }
 
+/** Returns those of the events that happened before the time, in milliseconds since 1970. */
+export async function selectEventsBefore(
+  db: Connection,
+  seqs: readonly number[],
+  before: number,
+): Promise<number[]> {
+  if (seqs.length === 0) return [];
+  const rows = await db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(and(inArray(events.seq, seqs), lt(events.createdAt, before)));
+  return rows.map(({ seq }) => seq);
+}
+
 /** Returns the number of the newest event; 0 if there is none. */
 export async function selectLastEventSeq(db: Connection): Promise<number> {
   const [row] = await db.select({ seq: max(events.seq) }).from(events);
@@ -104,9 +118,16 @@ export function selectEventTime(db: Connection, seq: number): number | null {
   return timeBySeqStatement(db).get(seq)?.createdAt ?? null;
 }
 
-/** Deletes the events. No job and no attempt may refer to them. */
+/** Deletes the events, and notes the newest of them. No job and no attempt may refer to them. */
 export async function deleteEvents(tx: Transaction, seqs: number[]): Promise<void> {
+  if (seqs.length === 0) return;
+  const newest = Math.max(...seqs);
+  const [row] = await tx.select({ id: events.id }).from(events).where(eq(events.seq, newest));
   await tx.delete(events).where(inArray(events.seq, seqs));
+  await tx
+    .update(deletedEvents)
+    .set({ lastSeq: newest, lastId: row?.id ?? "" })
+    .where(lt(deletedEvents.lastSeq, newest));
 }
 
 const creatorStatement = prepared((db) =>

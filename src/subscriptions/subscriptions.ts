@@ -68,6 +68,7 @@ export async function createSubscription(
   const row = await database.write(async (tx) => {
     requireActiveCreator(tx, teamId, actor);
     if (hasSubscriptions(tx, teamId, maxSubscriptions)) throw invalid({ url: [atLimit(maxSubscriptions)] });
+    const afterEvent = await selectLastEventSeq(tx);
     const created: SubscriptionRow = {
       id,
       teamId,
@@ -85,9 +86,10 @@ export async function createSubscription(
       deletedAt: null,
       createdAt: now(),
       createdBy: actor,
+      afterEvent,
     };
     await insertSubscription(tx, created);
-    await insertFilters(tx, created, eventTypes, channelIds, await selectLastEventSeq(tx));
+    await insertFilters(tx, created, eventTypes, channelIds, afterEvent);
     await recordSubscription(tx, created, "webhook.created", actor, { events: eventTypes });
     return created;
   }, work);

@@ -69,7 +69,7 @@ function stepsOf(node: Node): Step[] {
 
 /** Tables that have a row or a few in every workspace. */
 const small =
-  /^(secret_key|key_rotation|queue_clock|backup_(schedule|results)|delivery_(copy|hold|hold_exceptions)|\w+_seq)$/;
+  /^(secret_key|key_rotation|queue_clock|deleted_events|backup_(schedule|results)|delivery_(copy|hold|hold_exceptions)|\w+_seq)$/;
 
 /** Whether the step costs the same among any number of rows. */
 export function isFlat({ kind, table, condition }: Step): boolean {

@@ -5,14 +5,9 @@ import { Retention } from "../../src/deliveries/retention.ts";
 import { settle } from "../../src/deliveries/settle.ts";
 import { createLog } from "../../src/log/log.ts";
 import { until } from "../support/conditions.ts";
-import { PostgresRows } from "../crash/postgres-rows.ts";
 import { DatabaseProxy } from "../support/database-proxy.ts";
-import { freshDatabase } from "../support/postgres.ts";
-import { insertSubscriber } from "../support/subscriber.ts";
+import { startPair } from "../support/late-commits.ts";
 import { Workspace } from "../support/workspace.ts";
-
-/** What writes rows and commits by itself. */
-const flush = /\bappend_rows\(/;
 
 const rules = { maxAttempts: 8, backoffBaseMs: 1_000, disableAfter: 100 };
 const succeeded = {
@@ -24,49 +19,6 @@ const succeeded = {
   retryAfter: null,
   durationMs: 1,
 } as const;
-
-/** Two nodes on one workspace, of which one can be kept from ending its commits, with a subscription. */
-async function startPair() {
-  const parts = new AsyncDisposableStack();
-  const { url } = parts.use(await freshDatabase());
-  const prompt = parts.use(new Workspace(await openPostgres(url)));
-  const proxy = parts.use(await DatabaseProxy.start(Number(new URL(url).port)));
-  const late = parts.use(new Workspace(await openPostgres(proxy.through(url))));
-  const { id: teamId, owner, general } = await prompt.team("Acme");
-  const subscriptionIds = [
-    await insertSubscriber(prompt.database, teamId),
-    await insertSubscriber(prompt.database, teamId),
-  ] as const;
-  const rows = parts.use(new PostgresRows(url));
-  /** Leaves what `late` writes next without its commit, until the returned function is called. */
-  const leaveOpen = async (write: () => Promise<unknown>) => {
-    const open = proxy.holdNext(flush, "open");
-    const written = write();
-    const goOn = await open;
-    const idle =
-      "SELECT pid FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND wait_event = 'ClientRead'";
-    await until("the rows are written", async () => (await rows.column(idle)).length > 0);
-    return async () => {
-      goOn();
-      await written;
-    };
-  };
-  const other = await prompt.channel(owner, "other");
-  return {
-    url,
-    prompt,
-    late,
-    proxy,
-    teamId,
-    owner,
-    general,
-    other,
-    subscriptionIds,
-    rows,
-    leaveOpen,
-    [Symbol.asyncDispose]: () => parts.disposeAsync(),
-  };
-}
 
 test("retention keeps an event that is committed while it runs, after those behind it", async () => {
   await using pair = await startPair();
@@ -80,7 +32,8 @@ test("retention keeps an event that is committed while it runs, after those behi
   // A sweep that does not wait for the open commit is stopped where it has read the queue and not yet the events.
   let readQueue: (() => void) | undefined;
   const queueRead = sweeping.holdNext(/ FROM jobs\n/, "delayed").then((goOn) => (readQueue = goOn));
-  const sweep = new Retention(own.database, 0, createLog("silent")).sweep();
+  const inAYear = Date.now() + 365 * 86_400_000;
+  const sweep = new Retention(own.database, 30, createLog("silent")).sweep(inAYear);
   const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
   await until("the sweep goes no further", async () => readQueue ?? (await rows.column(waiting)).length > 0);
   if (readQueue) {

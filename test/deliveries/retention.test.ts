@@ -70,7 +70,7 @@ test("a stop does not wait for the rest between two steps", async () => {
       return await database.write(change);
     },
   };
-  const retention = new Retention(slow, 0, createLog("silent"));
+  const retention = new Retention(slow, 30, createLog("silent"));
   retention.start();
   await until("some are gone", async () => (await left(database)).length < 1_000);
   const { promise: tooLate, resolve } = Promise.withResolvers<string>();

@@ -213,6 +213,7 @@ async function stageOfNodes() {
         { url, delivers },
         {
           onWork: (ids) => void heard.push(...ids),
+          onWorkAnywhere() {},
           onAnyWork: () => looks++,
           onLook: () => looks++,
           onTooOld: (error) => tooOld.push(error),

@@ -24,6 +24,8 @@ const specified: ReadonlyArray<[operation: string, scope: string | null, success
   ["GET /api/v1/webhooks/{subscription}", "webhooks:read", 200],
   ["DELETE /api/v1/webhooks/{subscription}", "webhooks:write", 204],
   ["POST /webhooks/incoming/{token}", null, 202],
+  // Beyond the specification.
+  ["GET /api/v1/webhooks/{subscription}/events", "webhooks:write", 200],
 ];
 
 /** The operations whose body or parameter is validated, so that they may answer 422. */
@@ -36,6 +38,7 @@ const takingInput = [
   "POST /api/v1/channels/{channel}/members",
   "POST /api/v1/webhooks",
   "POST /webhooks/incoming/{token}",
+  "GET /api/v1/webhooks/{subscription}/events",
 ];
 
 const operations = new Map<string, Operation>(
@@ -96,7 +99,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the operations", () => {
-  test("are those of the specification and no others", () => {
+  test("are those of the specification and the listed ones beyond it", () => {
     expect([...operations.keys()].sort()).toEqual(specified.map(([operation]) => operation).sort());
   });
 

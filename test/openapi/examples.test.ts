@@ -35,6 +35,7 @@ const outcomes: Array<[operationId: string, first: number, again: number]> = [
   ["listSubscriptions", 200, 200],
   ["createSubscription", 201, 201],
   ["getSubscription", 200, 200],
+  ["listEvents", 200, 200],
   ["deleteSubscription", 204, 404],
   ["postIncoming", 202, 202],
 ];

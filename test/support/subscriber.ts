@@ -26,6 +26,7 @@ export async function insertSubscriber(
       deletedAt: null,
       createdAt: 0,
       createdBy: null,
+      afterEvent: 0,
     });
     await insertFilters(tx, { id, teamId }, ["message.created"], null, 0);
   });

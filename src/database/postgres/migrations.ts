@@ -3,6 +3,7 @@ import appendRows from "../../../migrations/postgres/0002_append_rows.sql" with 
 import nodes from "../../../migrations/postgres/0003_nodes.sql" with { type: "text" };
 import moves from "../../../migrations/postgres/0004_moves.sql" with { type: "text" };
 import failedAttempts from "../../../migrations/postgres/0006_failed_attempts.sql" with { type: "text" };
+import eventFeeds from "../../../migrations/postgres/0007_event_feeds.sql" with { type: "text" };
 
 /**
  * All migrations of a database on PostgreSQL, in the order in which they are applied, embedded in the binary. Shipped
@@ -14,4 +15,5 @@ export const postgresMigrations: readonly { name: string; sql: string }[] = [
   { name: "0003_nodes", sql: nodes },
   { name: "0004_moves", sql: moves },
   { name: "0006_failed_attempts", sql: failedAttempts },
+  { name: "0007_event_feeds", sql: eventFeeds },
 ];

@@ -1,5 +1,6 @@
 import * as attempts from "../../../src/deliveries/attempt-store.ts";
 import * as holds from "../../../src/deliveries/hold-store.ts";
+import * as feed from "../../../src/feed/store.ts";
 import * as events from "../../../src/outbox/event-store.ts";
 import * as fanOuts from "../../../src/outbox/fan-out-store.ts";
 import * as jobs from "../../../src/outbox/job-store.ts";
@@ -10,7 +11,7 @@ import { at, type StoreCalls, subscription, teamId } from "./rows.ts";
 const event = {
   id: "e-1",
   type: "message.created" as const,
-  data: '{"body":"hello"}',
+  data: '{"channel_id":"c-General"}',
   createdAt: at,
   traceparent: null,
 };
@@ -136,11 +137,21 @@ export const deliveryStores: Record<string, StoreCalls> = {
         (tx) => events.selectEventSeqs(tx, { after: 0, limit: 2 }),
         (tx) => events.selectEventSeqs(tx, { after: 0, last: 1, limit: 2 }),
       ],
+      selectEventsBefore: [(tx) => events.selectEventsBefore(tx, [1, 2, 3], at + 2)],
       selectLastEventSeq: [(tx) => events.selectLastEventSeq(tx)],
       selectNewestEventTime: [(tx) => events.selectNewestEventTime(tx)],
       selectEventTime: [1, 9].map((seq) => (tx) => events.selectEventTime(tx, seq)),
       deleteEvents: [(tx) => events.deleteEvents(tx, [3])],
       selectCreator: [(tx) => events.selectCreator(tx, "s-1"), (tx) => events.selectCreator(tx, "s-9")],
+    },
+  },
+  "feed/store.ts": {
+    module: feed,
+    calls: {
+      selectNextEvents: ["s-1", "s-9"].map(
+        (id) => (tx) => feed.selectNextEvents(tx, id, { after: 0, last: 9, limit: 2 }),
+      ),
+      selectWhereabouts: [1, 3, 9].map((seq) => (tx) => feed.selectWhereabouts(tx, seq)),
     },
   },
   "outbox/job-store.ts": {

@@ -80,6 +80,7 @@ export function subscription(id: string, rest: Partial<Subscription> = {}): Subs
     deletedAt: null,
     createdAt: at,
     createdBy: "human:u-Ann",
+    afterEvent: 0,
     ...rest,
   };
 }

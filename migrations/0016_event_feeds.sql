@@ -1,0 +1,15 @@
+-- The events of a subscription can be read, too, from any place in their order.
+
+-- The newest event when the subscription was created: those that can be read come after it.
+ALTER TABLE subscriptions ADD COLUMN after_event integer NOT NULL DEFAULT 0;
+UPDATE subscriptions SET after_event = coalesce(
+  (SELECT min(after_event) FROM subscription_filters WHERE subscription_id = subscriptions.id), 0
+);
+
+-- The newest event that retention has deleted. Who has read less far may have missed some.
+CREATE TABLE deleted_events (
+  id       integer PRIMARY KEY CHECK (id = 1),
+  last_seq integer NOT NULL,
+  last_id  text NOT NULL
+) STRICT;
+INSERT INTO deleted_events (id, last_seq, last_id) VALUES (1, 0, '');
