@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { getChannelNamed, listChannels } from "../../src/channels/channels.ts";
-import { notFound } from "../../src/errors.ts";
+import { theOnlyWithId } from "../../src/input/reference.ts";
 import {
   createIncomingWebhook,
   type IncomingWebhook,
@@ -179,9 +179,7 @@ async function chosenWebhook(
     choices: () =>
       webhooks.map(({ id, name, channel }) => ({ value: id, label: name, hint: `#${channel.name}` })),
   });
-  const webhook = webhooks.find((candidate) => candidate.id === id.toLowerCase());
-  if (!webhook) throw notFound("incoming webhook");
-  return webhook;
+  return theOnlyWithId(webhooks, "incoming webhook", id);
 }
 
 function title({ name, channel }: IncomingWebhook): string {

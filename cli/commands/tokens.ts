@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { notFound } from "../../src/errors.ts";
+import { theOnlyWithId } from "../../src/input/reference.ts";
 import { scopes } from "../../src/tokens/scopes.ts";
 import { createToken, listTokens, revokeToken, type Token } from "../../src/tokens/tokens.ts";
 import { now } from "../../src/system/repeatable.ts";
@@ -178,9 +178,7 @@ async function chosenToken(
     option: "ID",
     choices: () => tokens.map((token) => ({ value: token.id, label: token.name, hint: `${token.prefix}…` })),
   });
-  const token = tokens.find((candidate) => candidate.id === id.toLowerCase());
-  if (!token) throw notFound("token");
-  return token;
+  return theOnlyWithId(tokens, "token", id);
 }
 
 function kindOf({ bot, user }: CreateOptions): "bot" | "human" | undefined {

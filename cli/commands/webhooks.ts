@@ -10,6 +10,7 @@ import {
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { channelTitle } from "../terminal/channel-view.ts";
 import { creatorTitle } from "../terminal/creator-view.ts";
+import { idColumns } from "../terminal/id-columns.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { outgoing } from "../invocation/outgoing.ts";
@@ -57,7 +58,7 @@ function addList(noun: Command, invocation: Invocation): void {
           dropsBelow: 100,
         },
         // Commands take the name too.
-        { title: "ID", of: ({ id }) => id, dropsBelow: 120 },
+        ...idColumns<WebhookSubscription>(({ id }) => id, 120),
       ],
       { none: "There is no subscription yet.", next: "parley webhooks create" },
     );

@@ -8,6 +8,9 @@ const unitMs = {
   w: 604_800_000,
 } as const;
 
+const dateAndTime =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?$/;
+
 /** A hundred years: more is a typing error, and the range of dates is limited. */
 const longestMs = 36_525 * unitMs.d;
 
@@ -23,4 +26,21 @@ export function parseDuration(text: string): number {
   if (ms === 0) throw new InvalidArgumentError("It must be longer than zero.");
   if (ms > longestMs) throw new InvalidArgumentError("It must not be longer than 100 years.");
   return ms;
+}
+
+/**
+ * Parses the moment of an option and returns it in milliseconds since 1970: a time span is so long ago, and
+ * `2026-05-04`, `2026-05-04T10:30` or `2026-05-04T10:30:00Z` is a date or a time, by this machine's clock where it names no
+ * zone.
+ * @throws InvalidArgumentError for anything else.
+ */
+export function parseMoment(text: string): number {
+  if (!/^[0-9]{4}-/.test(text)) return Date.now() - parseDuration(text);
+  // A date alone would be midnight in Greenwich.
+  const at = dateAndTime.test(text)
+    ? Date.parse(text.length === 10 ? `${text}T00:00` : text.replace(" ", "T"))
+    : NaN;
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError("It takes a time span, such as 12h, or a time, such as 2026-05-04T10:30.");
+  return at;
 }

@@ -1,8 +1,7 @@
 import type { Finding } from "../../src/doctor/finding.ts";
+import type { Color } from "./color.ts";
 import { printable } from "./printable.ts";
 import { wrapped } from "./table.ts";
-
-export type Color = "green" | "yellow" | "red" | "dim";
 
 const colors: Record<Finding["state"], Color> = {
   ok: "green",

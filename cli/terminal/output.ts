@@ -3,7 +3,8 @@ import type { Environment } from "../../src/config.ts";
 import type { FieldErrors } from "../../src/errors.ts";
 import { printableJson } from "../../src/input/json.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
-import { type Color, findingLines } from "./finding-view.ts";
+import type { Color } from "./color.ts";
+import { findingLines } from "./finding-view.ts";
 import { printable } from "./printable.ts";
 import { Progress } from "./progress.ts";
 import { type Column, pairs, table, wrapped } from "./table.ts";
@@ -44,7 +45,11 @@ export class Output {
     else
       writeLine(
         process.stdout,
-        table(rows, columns, { width: width(), styleTitle: (title) => this.#bold(title) }),
+        table(rows, columns, {
+          width: width(),
+          styleTitle: (title) => this.#bold(title),
+          paint: (color, text) => this.#painted(color, text),
+        }),
       );
     if (said.next !== undefined) this.next(said.next);
   }
@@ -59,10 +64,9 @@ export class Output {
   /** Prints what checks found, each with its remedy. */
   findings(findings: readonly Finding[]): void {
     if (this.#options.isJson) return this.json(findings);
-    const isColored = this.#isColored(process.stdout);
     writeLine(
       process.stdout,
-      findingLines(findings, width(), (color, text) => (isColored ? styled(color, text) : text)),
+      findingLines(findings, width(), (color, text) => this.#painted(color, text)),
     );
   }
 
@@ -138,6 +142,10 @@ export class Output {
 
   #bold(text: string): string {
     return this.#isColored(process.stdout) ? styled("bold", text) : text;
+  }
+
+  #painted(color: Color, text: string): string {
+    return this.#isColored(process.stdout) ? styled(color, text) : text;
   }
 
   #isColored(stream: NodeJS.WriteStream): boolean {

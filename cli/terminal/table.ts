@@ -1,3 +1,4 @@
+import type { Color } from "./color.ts";
 import { printable } from "./printable.ts";
 
 export type Column<Row> = {
@@ -8,6 +9,10 @@ export type Column<Row> = {
   canShrink?: true;
   /** On a terminal narrower than this the column is left out, so that the others can be read. */
   dropsBelow?: number;
+  /** On a terminal of at least this width the column is left out, since another one says more. */
+  dropsFrom?: number;
+  /** The colour of the cell on a terminal. */
+  color?: (row: Row) => Color | undefined;
 };
 
 const gap = "  ";
@@ -17,18 +22,30 @@ const narrowest = 6;
 export function table<Row>(
   rows: readonly Row[],
   allColumns: ReadonlyArray<Column<Row>>,
-  options: { width: number; styleTitle: (title: string) => string },
+  options: {
+    width: number;
+    styleTitle: (title: string) => string;
+    paint?: (color: Color, text: string) => string;
+  },
 ): string {
-  const columns = allColumns.filter(({ dropsBelow = 0 }) => options.width >= dropsBelow);
+  const { width, styleTitle, paint = (_color, text) => text } = options;
+  const columns = allColumns.filter(
+    ({ dropsBelow = 0, dropsFrom = Number.POSITIVE_INFINITY }) =>
+      width >= dropsBelow && (width < dropsFrom || dropsFrom === Number.POSITIVE_INFINITY),
+  );
   const cells = rows.map((row) => columns.map((column) => printable(column.of(row))));
-  const widths = fittingWidths(columns, cells, options.width);
-  const lineOf = (line: readonly string[]) =>
+  const widths = fittingWidths(columns, cells, width);
+  const lineOf = (line: readonly string[], row?: Row) =>
     line
-      .map((cell, index) => padded(cell, widths[index] ?? 0))
+      .map((cell, index) => {
+        const text = padded(cell, widths[index] ?? 0);
+        const color = row && columns[index]?.color?.(row);
+        return color ? paint(color, text) : text;
+      })
       .join(gap)
       .trimEnd();
   const titles = lineOf(columns.map(({ title }) => title));
-  return [options.styleTitle(titles), ...cells.map(lineOf)].join("\n");
+  return [styleTitle(titles), ...cells.map((line, index) => lineOf(line, rows[index]))].join("\n");
 }
 
 /** Formats labels and values, with the values aligned, and wrapped where a line would be wider than `width` columns. */

@@ -3,7 +3,7 @@ import type { Connection, Transaction } from "../database/database.ts";
 import { type DomainError, forbidden, invalid } from "../errors.ts";
 import { insertMember } from "./member-store.ts";
 import { actorOf, isTeamAdmin, type Subject } from "../subject.ts";
-import { theOnly } from "../input/reference.ts";
+import { theOnly, theOnlyWithId } from "../input/reference.ts";
 import { byName, slugOf } from "../input/text.ts";
 import { timestamp } from "../timestamp.ts";
 import { checkOf } from "../input/validation.ts";
@@ -190,7 +190,8 @@ export async function setArchived(
 }
 
 /**
- * Returns the channel that someone at the command line refers to by id, slug or name, with or without a `#`.
+ * Returns the channel that someone at the command line refers to by id, slug or name, with or without a `#`, or by the
+ * start or end of its id.
  * @throws DomainError `not_found`; `conflict`, with the ids, when several have the name and none the slug.
  */
 export async function getChannelNamed(
@@ -200,6 +201,7 @@ export async function getChannelNamed(
 ): Promise<ChannelRow> {
   const bare = reference.startsWith("#") ? reference.slice(1) : reference;
   const found = await selectChannelsNamed(db, teamId, bare);
+  if (found.length === 0) return theOnlyWithId(await selectChannels(db, teamId), "channel", reference);
   return found.find(({ slug }) => slug === bare) ?? theOnly(found, "channel", reference);
 }
 

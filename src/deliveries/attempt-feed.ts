@@ -1,7 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { listAttempts } from "./attempt-log.ts";
-
-type Attempt = Awaited<ReturnType<typeof listAttempts>>[number];
+import { type AttemptFilter, type ListedAttempt, listAttempts } from "./attempt-search.ts";
 
 /**
  * For how long an attempt may be committed after one with a higher number, in milliseconds: on PostgreSQL several
@@ -13,7 +11,7 @@ const lateMs = 20_000;
 export class AttemptFeed {
   readonly #database: Database;
   readonly #teamId: string;
-  readonly #filter: { subscriptionId?: string | undefined; onlyFailed?: boolean | undefined; limit: number };
+  readonly #filter: AttemptFilter;
   readonly #lateMs: number;
   /** When each attempt that may have late neighbours was seen first, by its place. */
   readonly #seen = new Map<number, number>();
@@ -21,12 +19,7 @@ export class AttemptFeed {
   #after: number;
 
   /** `known` were seen, newest first. At most `limit` are read at once. */
-  constructor(
-    database: Database,
-    teamId: string,
-    filter: { subscriptionId?: string | undefined; onlyFailed?: boolean | undefined; limit: number },
-    known: readonly Attempt[],
-  ) {
+  constructor(database: Database, teamId: string, filter: AttemptFilter, known: readonly ListedAttempt[]) {
     this.#database = database;
     this.#teamId = teamId;
     this.#filter = filter;
@@ -36,7 +29,7 @@ export class AttemptFeed {
   }
 
   /** Those that are there since the last call, oldest first. */
-  async next(): Promise<Attempt[]> {
+  async next(): Promise<ListedAttempt[]> {
     const filter = { ...this.#filter, after: this.#after };
     const attempts = await this.#database.ask((db) => listAttempts(db, this.#teamId, filter));
     const fresh = attempts.filter(({ place }) => !this.#seen.has(place));
@@ -44,7 +37,7 @@ export class AttemptFeed {
     return fresh.toReversed();
   }
 
-  #note(attempts: readonly Attempt[]): void {
+  #note(attempts: readonly ListedAttempt[]): void {
     const now = performance.now();
     for (const { place } of attempts) this.#seen.set(place, now);
     for (const [place, at] of this.#seen) {

@@ -4,7 +4,7 @@ import { notFound } from "../errors.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { timestamp } from "../timestamp.ts";
 import { unsignedHeaders } from "./prepare.ts";
-import { type AttemptRow, selectAttempt, selectAttempts, selectLatestAttempts } from "./attempt-store.ts";
+import { type AttemptRow, selectAttempt, selectLatestAttempts } from "./attempt-store.ts";
 
 /** One attempt with everything that is stored about it, for the operator. */
 export type AttemptShown = WebhookDelivery & {
@@ -24,29 +24,6 @@ export async function listLatestAttempts(
   limit: number,
 ): Promise<WebhookDelivery[]> {
   return (await selectLatestAttempts(db, subscriptionId, limit)).map(deliveryResource);
-}
-
-/**
- * Returns the team's attempts, newest first, at most `limit`, filtered by subscription or by failure, and those whose
- * `place` is greater than `after`. To poll for new ones use `AttemptFeed`: one with a lower place may come later.
- */
-export async function listAttempts(
-  db: Connection,
-  teamId: string,
-  filter: {
-    subscriptionId?: string | undefined;
-    onlyFailed?: boolean | undefined;
-    after?: number | undefined;
-    limit: number;
-  },
-): Promise<Array<WebhookDelivery & { replay: boolean; webhook_id: string; place: number }>> {
-  const rows = await selectAttempts(db, teamId, filter);
-  return rows.map((row) => ({
-    ...deliveryResource(row),
-    replay: row.isReplay,
-    webhook_id: row.subscriptionId,
-    place: row.seq,
-  }));
 }
 
 /**
@@ -77,7 +54,7 @@ export async function showAttempt(db: Connection, teamId: string, id: string): P
 }
 
 /** Returns the attempt in the form that the API shows. */
-export function deliveryResource(row: Omit<AttemptRow, "seq">): WebhookDelivery {
+export function deliveryResource(row: Omit<AttemptRow, "seq" | "responseStart">): WebhookDelivery {
   return {
     id: row.id,
     event_type: row.eventType,

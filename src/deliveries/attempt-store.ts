@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, lt, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
 import { prepared, query } from "../database/prepared.ts";
 import { attempts, subscriptions } from "../database/schema.ts";
@@ -40,34 +40,6 @@ export async function selectLatestAttempts(
   limit: number,
 ): Promise<AttemptRow[]> {
   return await latestStatement(db).execute({ subscriptionId, limit });
-}
-
-/** Returns the team's attempts, newest first; `after` is a `seq` of the delivery log. */
-export async function selectAttempts(
-  db: Connection,
-  teamId: string,
-  filter: {
-    subscriptionId?: string | undefined;
-    onlyFailed?: boolean | undefined;
-    after?: number | undefined;
-    limit: number;
-  },
-): Promise<AttemptRow[]> {
-  const rows = await db
-    .select({ attempt: attempts })
-    .from(attempts)
-    .innerJoin(subscriptions, eq(subscriptions.id, attempts.subscriptionId))
-    .where(
-      and(
-        eq(subscriptions.teamId, teamId),
-        filter.subscriptionId === undefined ? undefined : eq(attempts.subscriptionId, filter.subscriptionId),
-        filter.onlyFailed ? eq(attempts.succeeded, false) : undefined,
-        filter.after === undefined ? undefined : gt(attempts.seq, filter.after),
-      ),
-    )
-    .orderBy(desc(attempts.seq))
-    .limit(filter.limit);
-  return rows.map(({ attempt }) => attempt);
 }
 
 /** Returns the attempt with its subscription; undefined when the team has no such attempt. */

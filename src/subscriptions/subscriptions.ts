@@ -7,7 +7,7 @@ import { type FieldErrors, forbidden, invalid, notFound } from "../errors.ts";
 import type { Log } from "../log/log.ts";
 import type { TracedWork } from "../tracing/work.ts";
 import type { Vault } from "../secrets/vault.ts";
-import { theOnly } from "../input/reference.ts";
+import { theOnly, theOnlyWithId } from "../input/reference.ts";
 import { isUuid } from "../input/text.ts";
 import { newSecret } from "../secrets/secret-text.ts";
 import { selectActor } from "../users/store.ts";
@@ -133,8 +133,8 @@ export async function getSubscription(db: Connection, teamId: string, id: string
 }
 
 /**
- * The subscription that a command's argument refers to by id or name.
- * @throws DomainError `not_found`, or `conflict` with the ids when several have the name.
+ * The subscription that a command's argument refers to by id, by name, or by the start or end of its id.
+ * @throws DomainError `not_found`, or `conflict` with the ids when it may mean several.
  */
 export async function getSubscriptionNamed(
   db: Connection,
@@ -145,7 +145,9 @@ export async function getSubscriptionNamed(
   const ofId = all.find(({ id }) => id === reference.toLowerCase());
   if (ofId) return ofId;
   const named = all.filter(({ name }) => name === reference);
-  return theOnly(named, "subscription", reference);
+  return named.length > 0
+    ? theOnly(named, "subscription", reference)
+    : theOnlyWithId(all, "subscription", reference);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { ChannelRow } from "../channels/store.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError, invalid } from "../errors.ts";
 import { checkName } from "../input/name.ts";
-import { theOnly } from "../input/reference.ts";
+import { theOnly, theOnlyWithId } from "../input/reference.ts";
 import { slugOf } from "../input/text.ts";
 import type { UserRow } from "../users/store.ts";
 import { createPerson } from "../accounts/people.ts";
@@ -94,15 +94,17 @@ export async function renameTeam(
 }
 
 /**
- * Returns the team with this id, slug or name; without a reference, the only team.
+ * Returns the team with this id, slug, name, or start or end of the id; without a reference, the only team.
  * @throws DomainError `not_found`; `usage` without a reference when there is more than one team; `conflict`, with the
  *   ids, when several teams have the name.
  */
 export async function getTeamNamed(db: Connection, reference: string | undefined): Promise<Team> {
+  if (reference === undefined) return teamResource(theOnlyTeam(await selectTeams(db)));
+  const named = await selectTeamsNamed(db, reference);
   return teamResource(
-    reference === undefined
-      ? theOnlyTeam(await selectTeams(db))
-      : theOnly(await selectTeamsNamed(db, reference), "team", reference),
+    named.length > 0
+      ? theOnly(named, "team", reference)
+      : theOnlyWithId(await selectTeams(db), "team", reference),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Connection, Transaction } from "../database/database.ts";
 import { forbidden, notFound } from "../errors.ts";
-import { theOnly } from "../input/reference.ts";
+import { theOnly, theOnlyWithId } from "../input/reference.ts";
 import { slugOf } from "../input/text.ts";
 import type { Role, Subject } from "../subject.ts";
 import { noProfile, type Profile } from "./profile.ts";
@@ -31,8 +31,9 @@ export async function addUser(
 }
 
 /**
- * Returns the user that someone at the command line refers to by id, name or slug of the name. With `type`, only bots
- * or only people count. If several match, those in the `preferred` state win, by default the active ones.
+ * Returns the user that someone at the command line refers to by id, name, slug of the name, or start or end of the id.
+ * With `type`, only bots or only people count. If several have the name, those in the `preferred` state win, by default
+ * the active ones.
  * @throws DomainError `not_found`; `conflict`, with the ids, when more than one is left.
  */
 export async function getUserNamed(
@@ -47,7 +48,9 @@ export async function getUserNamed(
   const noun = type === "bot" ? "bot" : type === "human" ? "person" : "user";
   const isWanted = (user: UserRow) => type === undefined || user.type === type;
   const exact = (await selectUsersNamed(db, teamId, reference)).filter(isWanted);
-  const named = exact.length > 0 ? exact : (await usersOfSlug(db, teamId, reference)).filter(isWanted);
+  const all = exact.length > 0 ? [] : (await selectUsers(db, teamId, { all: true })).filter(isWanted);
+  const named = exact.length > 0 ? exact : all.filter(({ name }) => slugOf(name) === reference);
+  if (named.length === 0) return theOnlyWithId(all, noun, reference);
   const inState = named.filter((user) => (user.deactivatedAt === null) === (preferred === "active"));
   return theOnly(inState.length > 0 ? inState : named, noun, reference);
 }
@@ -81,9 +84,4 @@ export function personResource(row: UserRow): Person {
 export function subjectOf({ id, teamId, name, type, role, deactivatedAt }: UserRow): Subject {
   if (deactivatedAt !== null) throw forbidden(`${name} is deactivated.`);
   return { id, teamId, name, type, role };
-}
-
-async function usersOfSlug(db: Connection, teamId: string, slug: string): Promise<UserRow[]> {
-  if (slug === "") return [];
-  return (await selectUsers(db, teamId, { all: true })).filter((user) => slugOf(user.name) === slug);
 }

@@ -18,7 +18,13 @@ import {
   type WebhookStage,
 } from "../support/webhook-stage.ts";
 
-type Listed = WebhookDelivery & { replay: boolean; webhook_id: string };
+type Listed = WebhookDelivery & {
+  replay: boolean;
+  webhook_id: string;
+  webhook: { id: string; name: string };
+  attempt: number | null;
+  max_attempts: number;
+};
 
 let stage: WebhookStage;
 let channel: ChannelRow;
@@ -26,7 +32,10 @@ let receiver: Receiver;
 let subscription: Subscribed;
 beforeAll(async () => {
   stage = await startWebhookStage({ WEBHOOKS_MAX_ATTEMPTS: "1" });
-  writeFileSync(join(stage.dataDir, "parley.toml"), "webhooks_block_private_urls = false\n");
+  writeFileSync(
+    join(stage.dataDir, "parley.toml"),
+    "webhooks_block_private_urls = false\nwebhooks_max_attempts = 1\n",
+  );
   channel = await stage.channel();
   receiver = startReceiver();
   subscription = await stage.subscribe(receiver, { name: "Logged", channel_ids: [channel.id] });
@@ -68,6 +77,9 @@ test("attempts are listed newest first, all or the failed ones, of all subscript
       created_at: expect.any(String) as unknown as string,
       replay: false,
       webhook_id: subscription.id,
+      webhook: { id: subscription.id, name: "Logged" },
+      attempt: 1,
+      max_attempts: 1,
     },
   ]);
   const ofSecond = await json<Listed[]>("deliveries", "list", "--webhook", "Second");
@@ -81,7 +93,7 @@ test("attempts are listed newest first, all or the failed ones, of all subscript
   expect(await json<Listed[]>("deliveries", "list", "--limit", "1")).toEqual(all.slice(0, 1));
 
   const { stdout } = await run(stage.dataDir, ["deliveries", "list", "--failed"]);
-  expect(stdout).toMatch(/^just now +message\.created +failed 503 +[0-9a-f-]{36}$/m);
+  expect(stdout).toMatch(/^just now +Logged +message\.created +1\/1 +failed 503 +[0-9a-f-]{36}$/m);
   await json("webhooks", "delete", "Second", "--yes");
 });
 
@@ -89,7 +101,7 @@ test("an attempt is shown with its request, without the signature, and the start
   const attempt = await deliver(400, `no\r\n\u001b]0;title\u0007${"x".repeat(2000)}`);
   const request = receiver.requests.at(-1);
   const shown = await json<AttemptShown>("deliveries", "show", attempt.id);
-  const { webhook_id, ...listed } = attempt;
+  const { webhook_id, webhook: _, attempt: __, max_attempts: ___, ...listed } = attempt;
   expect(shown).toMatchObject({
     ...listed,
     webhook: { id: webhook_id, name: "Logged", url: receiver.url },
@@ -162,10 +174,10 @@ test("on a terminal new attempts appear until Ctrl-C, which exits with 0", async
   await screen.shows("Following. Stop it with Ctrl-C.");
   await screen.shows(":");
   const failed = await deliver(402);
-  await screen.shows(`failed 402  ${failed.id}`);
+  await screen.shows(`failed 402  ${failed.id.slice(-8)}  Logged`);
   const succeeded = await deliver(204);
-  await screen.shows(`ok 204      ${succeeded.id}`);
-  expect(screen.text.split(failed.id)).toHaveLength(2);
+  await screen.shows(`ok 204      ${succeeded.id.slice(-8)}  Logged`);
+  expect(screen.text.split(failed.id.slice(-8))).toHaveLength(2);
   for (const line of screen.text.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
   screen.type(keys.interrupt);
   expect(await screen.ended()).toBe(0);

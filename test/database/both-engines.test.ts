@@ -29,7 +29,8 @@ const readLists = new Set(
    selectAuditEntries selectEmoji selectIncomingWebhooks selectWebhookSecrets selectSealedWebhooks
    selectSubscriptions selectSubscriptionsOfCreator selectSubscriptionSecrets selectSubscriptionIdsWithWork selectDeletedSubscriptionIds
    selectDisabledSubscriptionIds selectHeld selectHoldExceptions selectHeldEvents hasWork
-   selectTeamWithFanOut selectAttempts selectNewestEventTime selectMessagesPosted`.split(/\s+/),
+   selectTeamWithFanOut selectNewestEventTime selectAttemptIds selectEventsById selectNewestEventsById
+   selectEventsMentioning selectMessagesPosted`.split(/\s+/),
 );
 
 const folder = temporaryFolder();

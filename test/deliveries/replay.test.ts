@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAttempts, showAttempt } from "../../src/deliveries/attempt-log.ts";
+import { showAttempt } from "../../src/deliveries/attempt-log.ts";
+import { listAttempts } from "../../src/deliveries/attempt-search.ts";
 import { replay } from "../../src/deliveries/replay.ts";
 import { Retention } from "../../src/deliveries/retention.ts";
 import { deleteEvents, selectEventSeqs } from "../../src/outbox/event-store.ts";

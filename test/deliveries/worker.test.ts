@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import type { Database } from "../../src/database/database.ts";
-import { listAttempts } from "../../src/deliveries/attempt-log.ts";
+import { listAttempts } from "../../src/deliveries/attempt-search.ts";
 import { DeliveryHold } from "../../src/deliveries/hold.ts";
 import { placesFor, requestsMax } from "../../src/deliveries/places.ts";
 import { QueueClock } from "../../src/deliveries/queue-clock.ts";

@@ -7,6 +7,7 @@ import * as jobs from "../../../src/outbox/job-store.ts";
 import * as subscriptionSecrets from "../../../src/subscriptions/secret-store.ts";
 import * as subscriptions from "../../../src/subscriptions/store.ts";
 import { at, type StoreCalls, subscription, teamId } from "./rows.ts";
+import { searchStores } from "./searches.ts";
 
 const event = {
   id: "e-1",
@@ -242,16 +243,6 @@ export const deliveryStores: Record<string, StoreCalls> = {
       ],
       isLogged: ["a-2", "a-9"].map((id) => (tx) => attempts.isLogged(tx, id)),
       selectLatestAttempts: [(tx) => attempts.selectLatestAttempts(tx, "s-1", 2)],
-      selectAttempts: [
-        (tx) => attempts.selectAttempts(tx, teamId, { limit: 5 }),
-        (tx) =>
-          attempts.selectAttempts(tx, teamId, {
-            subscriptionId: "s-1",
-            onlyFailed: true,
-            after: 1,
-            limit: 5,
-          }),
-      ],
       selectAttempt: [
         (tx) => attempts.selectAttempt(tx, teamId, "a-1"),
         (tx) => attempts.selectAttempt(tx, "team-2", "a-1"),
@@ -262,6 +253,7 @@ export const deliveryStores: Record<string, StoreCalls> = {
       selectAttemptsLogged: [(tx) => attempts.selectAttemptsLogged(tx)],
     },
   },
+  ...searchStores,
   "deliveries/hold-store.ts": {
     module: holds,
     calls: {

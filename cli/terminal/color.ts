@@ -1,0 +1,2 @@
+/** The colours that mark how something stands. */
+export type Color = "green" | "yellow" | "red" | "dim";

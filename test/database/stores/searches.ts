@@ -1,0 +1,44 @@
+import * as attemptSearch from "../../../src/deliveries/attempt-search-store.ts";
+import * as eventSearch from "../../../src/outbox/event-search-store.ts";
+import { at, type StoreCalls, teamId } from "./rows.ts";
+
+/** The stores that search the log and the events for commands, called while both have rows. */
+export const searchStores: Record<string, StoreCalls> = {
+  "deliveries/attempt-search-store.ts": {
+    module: attemptSearch,
+    calls: {
+      selectAttemptsBack: [undefined, "s-1"].map(
+        (subscriptionId) => (tx) =>
+          attemptSearch.selectAttemptsBack(tx, { subscriptionId, before: 9, after: 1 }, 5),
+      ),
+      selectAttemptsOfEvent: [(tx) => attemptSearch.selectAttemptsOfEvent(tx, 1)],
+      selectAttemptsOfEvents: [(tx) => attemptSearch.selectAttemptsOfEvents(tx, [1, 2])],
+      selectNamesOfSubscriptions: [
+        (tx) => attemptSearch.selectNamesOfSubscriptions(tx, teamId, ["s-1", "s-2"]),
+        (tx) => attemptSearch.selectNamesOfSubscriptions(tx, "team-2", ["s-1"]),
+      ],
+      selectAttemptNumberAt: [at - 1, at + 9].map(
+        (time) => (tx) => attemptSearch.selectAttemptNumberAt(tx, time),
+      ),
+      selectAttemptIds: [
+        { start: "a-", end: "9" },
+        { start: "b", end: "-2" },
+      ].map((part) => (tx) => attemptSearch.selectAttemptIds(tx, teamId, part, 5)),
+    },
+  },
+  "outbox/event-search-store.ts": {
+    module: eventSearch,
+    calls: {
+      selectEventFrom: [1, 99].map((seq) => (tx) => eventSearch.selectEventFrom(tx, seq)),
+      selectNumberedEvent: [1, 99].map((seq) => (tx) => eventSearch.selectNumberedEvent(tx, seq)),
+      selectEventsAfter: [(tx) => eventSearch.selectEventsAfter(tx, 0, 1)],
+      selectEventsById: ["e-", "x"].map((start) => (tx) => eventSearch.selectEventsById(tx, 1, 9, start, 5)),
+      selectNewestEventsById: ["1", "x"].map(
+        (end) => (tx) => eventSearch.selectNewestEventsById(tx, 9, end, 5),
+      ),
+      selectEventsMentioning: ["hello", "x"].map(
+        (text) => (tx) => eventSearch.selectEventsMentioning(tx, 1, 9, text, 5),
+      ),
+    },
+  },
+};
