@@ -37,11 +37,7 @@ export async function findEvent(db: Connection, teamId: string, reference: strin
 }
 
 /** Returns the team's events that the reference may mean; none if it is no part of an id. */
-async function eventsReferredTo(
-  db: Connection,
-  teamId: string,
-  reference: string,
-): Promise<NumberedEvent[]> {
+async function eventsReferredTo(db: Connection, teamId: string, reference: string): Promise<NumberedEvent[]> {
   const part = partOfId(reference);
   if (!part) return [];
   const from = await eventSeqAt(db, timeOf(part.start) - slackMs);
