@@ -8,6 +8,7 @@ import { outgoing } from "../invocation/outgoing.ts";
 import { resultOf } from "../terminal/attempt-view.ts";
 import { FailedRequest } from "../terminal/failed-request.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
+import { addDeliveriesExplain } from "./deliveries-explain.ts";
 import { addDeliveriesList } from "./deliveries-list.ts";
 import { addHeldDeliveries } from "./held-deliveries.ts";
 
@@ -16,11 +17,12 @@ const attemptsToChooseFrom = 50;
 /** `parley deliveries`: the log of attempts. */
 export function addDeliveries(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "deliveries", {
-    summary: "List, show and replay delivery attempts; decide about held ones",
+    summary: "List, explain and replay deliveries; decide about held ones",
     examples: ["parley deliveries list"],
   });
   addDeliveriesList(noun, invocation);
   addShow(noun, invocation);
+  addDeliveriesExplain(noun, invocation);
   addReplay(noun, invocation);
   addHeldDeliveries(noun, invocation);
 }

@@ -92,9 +92,13 @@ export async function listAttempts(
  * @throws DomainError `not_found`; `conflict`, with the ids, when it may mean several.
  */
 export function findAttemptId(db: Connection, teamId: string, reference: string): string {
+  return theOnlyWithId(attemptsReferredTo(db, teamId, reference), "attempt", reference).id;
+}
+
+/** Returns the ids of the team's attempts that the reference may mean; none if it is no part of an id. */
+export function attemptsReferredTo(db: Connection, teamId: string, reference: string): Array<{ id: string }> {
   const part = partOfId(reference);
-  const ids = part ? selectAttemptIds(db, teamId, part, idsMax) : [];
-  return theOnlyWithId(ids, "attempt", reference).id;
+  return part ? selectAttemptIds(db, teamId, part, idsMax) : [];
 }
 
 type Names = Map<string, string | undefined>;

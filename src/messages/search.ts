@@ -44,7 +44,7 @@ export function findMessage(db: Connection, teamId: string, reference: string): 
 }
 
 /** Returns the team's messages that the reference may mean; none if it is no part of an id. */
-function messagesReferredTo(db: Connection, teamId: string, reference: string): FoundMessage[] {
+export function messagesReferredTo(db: Connection, teamId: string, reference: string): FoundMessage[] {
   const part = partOfId(reference);
   if (!part) return [];
   const beginning = startStatement(db).all(part.start, part.start, teamId, foundMax);

@@ -37,7 +37,11 @@ export async function findEvent(db: Connection, teamId: string, reference: strin
 }
 
 /** Returns the team's events that the reference may mean; none if it is no part of an id. */
-async function eventsReferredTo(db: Connection, teamId: string, reference: string): Promise<NumberedEvent[]> {
+export async function eventsReferredTo(
+  db: Connection,
+  teamId: string,
+  reference: string,
+): Promise<NumberedEvent[]> {
   const part = partOfId(reference);
   if (!part) return [];
   const from = await eventSeqAt(db, timeOf(part.start) - slackMs);
@@ -80,7 +84,7 @@ async function eventSeqAt(db: Connection, time: number): Promise<number> {
 }
 
 /** The channel in which the event happened. */
-function channelOf({ data }: Pick<NumberedEvent, "data">): string {
+export function channelOf({ data }: Pick<NumberedEvent, "data">): string {
   return (JSON.parse(data) as { channel_id: string }).channel_id;
 }
 

@@ -29,7 +29,7 @@ const readLists = new Set(
    selectAuditEntries selectEmoji selectIncomingWebhooks selectWebhookSecrets selectSealedWebhooks
    selectSubscriptions selectSubscriptionsOfCreator selectSubscriptionSecrets selectSubscriptionIdsWithWork selectDeletedSubscriptionIds
    selectDisabledSubscriptionIds selectHeld selectHoldExceptions selectHeldEvents hasWork
-   selectTeamWithFanOut selectNewestEventTime selectAttemptIds selectEventsById selectNewestEventsById
+   selectTeamWithFanOut selectNewestEventTime selectAllSubscriptionsOf selectAttemptIds selectEventsById selectNewestEventsById
    selectEventsMentioning selectMessagesPosted`.split(/\s+/),
 );
 

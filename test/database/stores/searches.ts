@@ -1,4 +1,5 @@
 import * as attemptSearch from "../../../src/deliveries/attempt-search-store.ts";
+import * as explanations from "../../../src/deliveries/explain-store.ts";
 import * as eventSearch from "../../../src/outbox/event-search-store.ts";
 import { at, type StoreCalls, teamId } from "./rows.ts";
 
@@ -24,6 +25,14 @@ export const searchStores: Record<string, StoreCalls> = {
         { start: "a-", end: "9" },
         { start: "b", end: "-2" },
       ].map((part) => (tx) => attemptSearch.selectAttemptIds(tx, teamId, part, 5)),
+    },
+  },
+  "deliveries/explain-store.ts": {
+    module: explanations,
+    calls: {
+      selectAllSubscriptionsOf: [(tx) => explanations.selectAllSubscriptionsOf(tx, teamId)],
+      selectJobOf: [1, 99].map((seq) => (tx) => explanations.selectJobOf(tx, "s-1", seq)),
+      isFannedOut: [2, 99].map((seq) => (tx) => explanations.isFannedOut(tx, teamId, seq)),
     },
   },
   "outbox/event-search-store.ts": {
