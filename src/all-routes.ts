@@ -5,7 +5,7 @@ import { errorResponse as scimErrorResponse } from "./scim/responses.ts";
 import { directoryPath, type ScimAccess, scimRoutes } from "./scim/routes.ts";
 import { type ApiContext, apiRoutes } from "./api/api.ts";
 import { fastPaths } from "./http/fast-path.ts";
-import { documentationRoutes, frontPage } from "./openapi/documentation.ts";
+import { type DocumentedSettings, documentationRoutes, frontPage } from "./openapi/documentation.ts";
 import type { Readiness } from "./health/readiness.ts";
 import { healthRoutes } from "./http/health.ts";
 import { elysiaErrorResponse } from "./http/error-responses.ts";
@@ -17,7 +17,7 @@ import type { Application } from "./http/server.ts";
  */
 export function allRoutes(
   context: ApiContext & { readiness: Readiness },
-  config: Pick<Config, "integrationsEnabled" | "baseUrl">,
+  config: Pick<Config, "integrationsEnabled"> & DocumentedSettings,
   directory?: ScimAccess,
 ): Application {
   // By default Elysia assumes that the path starts at the 11th character or later; hosts may be shorter (`http://x/`).
@@ -29,7 +29,7 @@ export function allRoutes(
     .use(healthRoutes(context.database, context.readiness));
   const served = config.integrationsEnabled ? [apiRoutes(context), ingestRoutes(context)] : [];
   for (const routes of served) root.use(routes);
-  if (config.integrationsEnabled) root.use(documentationRoutes(config.baseUrl || undefined)).use(frontPage());
+  if (config.integrationsEnabled) root.use(documentationRoutes(config)).use(frontPage());
   const ofDirectory = (path: string) => (directory ? directoryPath(path) : undefined);
   return {
     fetch: (request) => root.fetch(request),

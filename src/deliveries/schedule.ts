@@ -33,10 +33,15 @@ export function nextAttemptAt(failed: FailedAttempt): number | undefined {
   const { attempt, maxAttempts, status, retryAfter, now, baseMs, random = randomNumber } = failed;
   if (attempt >= maxAttempts) return undefined;
 
-  const backoffMs = Math.min(baseMs * 6 ** (attempt - 1), longestBackoffMs) * (0.9 + 0.2 * random());
+  const waitMs = backoffMs(attempt, baseMs) * (0.9 + 0.2 * random());
   const asksForPatience = status === 429 || status === 503;
   const askedMs = asksForPatience && retryAfter !== null ? retryAfterMs(retryAfter, now) : 0;
-  return Math.round(now + Math.max(backoffMs, Math.min(askedMs, longestRetryAfterMs)));
+  return Math.round(now + Math.max(waitMs, Math.min(askedMs, longestRetryAfterMs)));
+}
+
+/** How long to wait after that attempt failed, counted from 1, in milliseconds and before the jitter of ±10 %. */
+export function backoffMs(attempt: number, baseMs: number): number {
+  return Math.min(baseMs * 6 ** (attempt - 1), longestBackoffMs);
 }
 
 /** `Retry-After`, seconds or a date (RFC 9110 section 10.2.3), in milliseconds from now; 0 for anything else. */

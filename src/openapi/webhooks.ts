@@ -35,11 +35,17 @@ export function deliveries(schemas: Map<string, Schema>): Record<string, PathIte
   return Object.fromEntries(webhookEvents.map((event) => [event, { post: delivery(event, schemas) }]));
 }
 
-function delivery(event: WebhookEvent, schemas: Map<string, Schema>): Operation {
-  const { firesWhen, data } = events[event];
-  const name = camelCase(event);
+/** Returns a made-up envelope of the event, and when it fires. */
+export function sampleOf(event: WebhookEvent): { firesWhen: string; envelope: object } {
   const created_at = "2026-11-20T17:24:00.125+00:00";
-  const example = { id: exampleIds.event, type: event, created_at, data: eventExamples[event] };
+  const envelope = { id: exampleIds.event, type: event, created_at, data: eventExamples[event] };
+  return { firesWhen: events[event].firesWhen, envelope };
+}
+
+function delivery(event: WebhookEvent, schemas: Map<string, Schema>): Operation {
+  const { data } = events[event];
+  const { firesWhen, envelope: example } = sampleOf(event);
+  const name = camelCase(event);
   return {
     operationId: `on${name}`,
     // They are in the section `webhooks` of the document.

@@ -7,6 +7,7 @@ import { startWebhookStage } from "../support/webhook-stage.ts";
 
 const postIncoming = "#operations-Incoming_webhooks-postIncoming";
 const listChannels = "#operations-Channels-listChannels";
+const createChannel = "#operations-Channels-createChannel";
 
 test("a browser without internet access shows the documentation, accepts a token and tries an operation with it", async () => {
   await using server = await startServer();
@@ -33,6 +34,55 @@ test("a browser without internet access shows the documentation, accepts a token
   );
   expect(elsewhere).toEqual([]);
   expect(page.complaints).toEqual([]);
+}, 60_000);
+
+test("the example of a new channel is accepted each time, and the token is nowhere on the screen", async () => {
+  await using server = await startServer();
+  await using workspace = await openWorkspace(server.dataDir);
+  const team = await workspace.team("Acme");
+  const { token } = await workspace.token(team.owner);
+  await using page = await openPage(`${server.url}/api/v1/docs`);
+  await page.click("button.authorize");
+  await page.type(".auth-container input", token);
+  expect(await page.value("document.querySelector('.auth-container input').type")).toBe("password");
+  await page.click(".auth-btn-wrapper .authorize");
+  await page.click(".auth-btn-wrapper .btn-done");
+
+  await page.click(`${createChannel} .opblock-summary-control`);
+  await page.click(`${createChannel} .try-out__btn`);
+  const names = new Set<unknown>();
+  for (const time of ["first", "second", "third"]) {
+    await page.click(`${createChannel} .execute`);
+    const body = `document.querySelector("${createChannel} .live-responses-table")?.innerText`;
+    await until(`the example is answered for the ${time} time`, async () => {
+      const [, name] = /"name": "(Releases [^"]+)"/.exec(String(await page.value(body))) ?? [];
+      return name !== undefined && !names.has(name) && names.add(name);
+    });
+    const sent = String(
+      await page.value(`document.querySelector("${createChannel} .curl-command").innerText`),
+    );
+    expect(sent).toContain("Authorization: Bearer <ACCESS_TOKEN>");
+  }
+  expect(await page.value("document.body.outerHTML")).not.toContain(token);
+  expect(page.complaints).toEqual([]);
+}, 60_000);
+
+test("on a narrow screen nothing is cut off, and the page follows the colours that its reader prefers", async () => {
+  await using server = await startServer();
+  await using page = await openPage(`${server.url}/api/v1/docs`);
+  await page.look({ width: 390, scheme: "light" });
+  await page.click(`${createChannel} .opblock-summary-control`);
+  await page.click(`${createChannel} .try-out__btn`);
+  await page.click(`${createChannel} .execute`);
+  await page.shows("Request URL");
+  const overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+  expect(await page.value(overflow)).toBe(0);
+  const paper = "getComputedStyle(document.body).backgroundColor";
+  expect(await page.value(paper)).toBe("rgb(255, 255, 255)");
+  await page.look({ width: 390, scheme: "dark" });
+  await until("the page is dark", async () => (await page.value(paper)) === "rgb(28, 32, 34)");
+  // Nobody has given a token.
+  expect(page.complaints).toEqual([expect.stringContaining("401")]);
 }, 60_000);
 
 test("the page sends the example of an incoming webhook in each encoding that it offers, twice", async () => {

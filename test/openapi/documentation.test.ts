@@ -73,7 +73,9 @@ describe("the documentation page", () => {
 
   test("loads exactly the files that the server serves", async () => {
     const html = await (await fetch(server.url + page)).text();
-    const loaded = [...html.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, file]) => `/api/v1/${file}`);
+    const loaded = [...html.matchAll(/<(?:script|link)[^>]* (?:src|href)="(docs\/[^"]+)"/g)].map(
+      ([, file]) => `/api/v1/${file}`,
+    );
     expect(loaded.sort()).toEqual(assets.map(([path]) => path).sort());
   });
 

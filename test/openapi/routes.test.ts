@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { allRoutes } from "../../src/all-routes.ts";
+import { readConfig } from "../../src/config.ts";
 import { stubContext } from "../../src/openapi/stub-context.ts";
 import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { startServer } from "../support/server.ts";
@@ -9,7 +10,7 @@ const documented = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.keys(item).map((method) => ({ method: method.toUpperCase(), path })),
 );
 
-/** What the server answers besides the API: how it is, the document, and the page that shows it. */
+/** What the server answers besides the API: how it is, the document, and the pages beside it. */
 const beside = [
   "GET /healthz",
   "GET /livez",
@@ -20,12 +21,18 @@ const beside = [
   "GET /api/v1/docs/swagger-ui.css",
   "GET /api/v1/docs/start.js",
   "GET /api/v1/docs/page.css",
+  "GET /api/v1/docs/webhooks",
+  "GET /api/v1/docs/webhooks.js",
+  "GET /api/v1/docs/webhooks.css",
+  "GET /api/v1/docs/check-signature.js",
+  "GET /api/v1/docs/common-changes.js",
+  "GET /api/v1/docs/hmac-sha256.js",
   "GET /",
 ];
 
 describe("the routes and the document", () => {
   test("are the same, except the few paths outside of the API", () => {
-    const { routes } = allRoutes(stubContext(), { integrationsEnabled: true, baseUrl: "" });
+    const { routes } = allRoutes(stubContext(), readConfig("/nonexistent", {}));
     const served = routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
     const described = documented.map(({ method, path }) => `${method} ${path}`);
     expect(served.sort()).toEqual([...described, ...beside].sort());

@@ -81,6 +81,14 @@ export class BrowserPage implements AsyncDisposable {
     return shown;
   }
 
+  /** Gives the page a screen of that width in pixels, and a user who prefers those colours. */
+  async look({ width, scheme }: { width: number; scheme: string }): Promise<void> {
+    const metrics = { width, height: 900, deviceScaleFactor: 1, mobile: width < 600 };
+    await this.call("Emulation.setDeviceMetricsOverride", metrics);
+    const features = [{ name: "prefers-color-scheme", value: scheme }];
+    await this.call("Emulation.setEmulatedMedia", { features });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }

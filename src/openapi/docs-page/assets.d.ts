@@ -9,12 +9,12 @@ declare module "swagger-ui-dist/swagger-ui.css" {
   export default path;
 }
 
-declare module "*/docs-page/start.js" {
+declare module "*.js" {
   const path: string;
   export default path;
 }
 
-declare module "*/docs-page/page.css" {
+declare module "*.css" {
   const path: string;
   export default path;
 }
