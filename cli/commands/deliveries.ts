@@ -8,6 +8,7 @@ import { outgoing } from "../invocation/outgoing.ts";
 import { resultOf } from "../terminal/attempt-view.ts";
 import { FailedRequest } from "../terminal/failed-request.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
+import { addDeliveriesAccount } from "./deliveries-account.ts";
 import { addDeliveriesExplain } from "./deliveries-explain.ts";
 import { addDeliveriesList } from "./deliveries-list.ts";
 import { addHeldDeliveries } from "./held-deliveries.ts";
@@ -23,6 +24,7 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
   addDeliveriesList(noun, invocation);
   addShow(noun, invocation);
   addDeliveriesExplain(noun, invocation);
+  addDeliveriesAccount(noun, invocation);
   addReplay(noun, invocation);
   addHeldDeliveries(noun, invocation);
 }

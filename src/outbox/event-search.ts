@@ -71,7 +71,7 @@ export async function eventsOfMessage(
 }
 
 /** Returns the number of the first event that happened at the time, in milliseconds since 1970, or later. */
-async function eventSeqAt(db: Connection, time: number): Promise<number> {
+export async function eventSeqAt(db: Connection, time: number): Promise<number> {
   let low = 1;
   let high = (await selectLastEventSeq(db)) + 1;
   while (low < high) {

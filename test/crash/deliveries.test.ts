@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
+import type { Account } from "../../src/deliveries/account.ts";
 import { webhookEvents } from "../../src/event-types.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
-import { countOf } from "../support/data.ts";
+import { run, runJson } from "../support/cli.ts";
+import { countOf, rowsOf } from "../support/data.ts";
 import { environmentOfChild } from "../support/engine.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -101,6 +103,24 @@ async function crashAgainAndAgain(random: Random): Promise<void> {
   expect(await copy.damage()).toEqual([]);
   await expectWhole(copy, subscribed);
   expect(canary.delivered.size).toBe(0);
+  await expectAccount(folder.path);
+}
+
+/** Every event has an outcome for every subscription, and an attempt that somebody removes is missed. */
+async function expectAccount(dataDir: string): Promise<void> {
+  const whole = await runJson<Account>(dataDir, ["deliveries", "account"], environment);
+  expect(whole).toMatchObject({ waiting: 0, missing: 0, holes: [] });
+  expect(whole.delivered).toBeGreaterThan(0);
+  const [found] = await rowsOf<{ seq: number; event_id: string; subscription_id: string }>(
+    dataDir,
+    "SELECT seq, event_id, subscription_id FROM attempts WHERE succeeded = 1 ORDER BY seq DESC LIMIT 1",
+  );
+  const { seq, event_id, subscription_id } = found ?? { seq: 0, event_id: "", subscription_id: "" };
+  await rowsOf(dataDir, "DELETE FROM attempts WHERE seq = ?", seq);
+  const { status, stdout } = await run(dataDir, ["deliveries", "account", "--json"], environment);
+  expect(status).toBe(1);
+  const { data } = JSON.parse(stdout) as { data: Account };
+  expect(data.holes.map((hole) => [hole.event_id, hole.webhook.id])).toEqual([[event_id, subscription_id]]);
 }
 
 test(`${kills} crashes under load lose no acknowledged event, invent none, and leave a complete log`, async () => {

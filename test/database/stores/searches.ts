@@ -1,3 +1,4 @@
+import * as accounts from "../../../src/deliveries/account-store.ts";
 import * as attemptSearch from "../../../src/deliveries/attempt-search-store.ts";
 import * as explanations from "../../../src/deliveries/explain-store.ts";
 import * as eventSearch from "../../../src/outbox/event-search-store.ts";
@@ -25,6 +26,13 @@ export const searchStores: Record<string, StoreCalls> = {
         { start: "a-", end: "9" },
         { start: "b", end: "-2" },
       ].map((part) => (tx) => attemptSearch.selectAttemptIds(tx, teamId, part, 5)),
+    },
+  },
+  "deliveries/account-store.ts": {
+    module: accounts,
+    calls: {
+      selectAsking: [(tx) => accounts.selectAsking(tx, teamId, "message.created", "c-General")],
+      selectJobPage: [(tx) => accounts.selectJobPage(tx, "s-1", { dueAt: 0, eventSeq: 0 }, 5)],
     },
   },
   "deliveries/explain-store.ts": {
