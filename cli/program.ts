@@ -24,6 +24,7 @@ import { addServe } from "./commands/serve.ts";
 import { addStatus } from "./commands/status.ts";
 import { addTeams } from "./commands/teams.ts";
 import { addTokens } from "./commands/tokens.ts";
+import { addTrigger } from "./commands/trigger.ts";
 import { addUpgrade } from "./commands/upgrade.ts";
 import { addUsers } from "./commands/users.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
@@ -37,6 +38,7 @@ const integrationCommands = new Set([
   "incoming-webhooks",
   "webhooks",
   "deliveries",
+  "trigger",
 ]);
 
 /**
@@ -101,6 +103,7 @@ export function parleyProgram(environment: Environment): Command {
   addIncomingWebhooks(program, invocation);
   addWebhooks(program, invocation);
   addDeliveries(program, invocation);
+  addTrigger(program, invocation);
   addListen(program, invocation);
   program.commandsGroup("Keep the data safe:");
   addBackup(program, invocation);

@@ -1,6 +1,4 @@
 import type { Command } from "commander";
-import { ping } from "../../src/deliveries/ping.ts";
-import { rotateSecret } from "../../src/subscriptions/secrets.ts";
 import {
   disableSubscription,
   enableSubscription,
@@ -9,24 +7,16 @@ import {
 } from "../../src/subscriptions/status.ts";
 import { addCommand } from "../invocation/command.ts";
 import { goneCreator } from "../terminal/creator-view.ts";
-import { parseDuration } from "../invocation/durations.ts";
 import type { Invocation } from "../invocation/invocation.ts";
-import { outgoing } from "../invocation/outgoing.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
-import { FailedRequest } from "../terminal/failed-request.ts";
 
 type EnableOptions = { discardPending?: true };
 
-/** `overlap` in milliseconds. */
-type RotateOptions = { overlap?: number };
-
-/** The verbs of `parley webhooks` that act on one subscription: enable, disable, rotate-secret, ping. */
+/** The verbs of `parley webhooks` that change whether a subscription is sent its events. */
 export function addWebhookStates(noun: Command, invocation: Invocation): void {
   addEnable(noun, invocation);
   addDisable(noun, invocation);
-  addRotateSecret(noun, invocation);
-  addPing(noun, invocation);
 }
 
 function addEnable(noun: Command, invocation: Invocation): void {
@@ -86,61 +76,6 @@ function addDisable(noun: Command, invocation: Invocation): void {
       said: `The subscription ${name} is disabled.`,
       brief: id,
       next: `parley webhooks enable ${id}`,
-    });
-  });
-}
-
-function addRotateSecret(noun: Command, invocation: Invocation): void {
-  const command = addCommand(noun, "rotate-secret [webhook]", {
-    summary: "Replace the signing secret; the new one is shown once",
-    examples: ["parley webhooks rotate-secret CI --overlap 24h --yes"],
-  }).option(
-    "--overlap <span>",
-    "how long to sign with both secrets: 30m, 24h, 7d (default: the old one stops working immediately)",
-    parseDuration,
-  );
-  invocation.teamAction(command, async (at, given: string | undefined, options: RotateOptions) => {
-    const { id, name } = await chosenSubscription(invocation, at, given);
-    const overlapMs = options.overlap ?? 0;
-    await invocation.prompts.confirm(
-      `Replace the signing secret of ${name}? The receiver needs the new one.`,
-    );
-    const { vault } = outgoing(invocation);
-    const rotated = await at.database.write((tx) =>
-      rotateSecret(tx, vault, at.team.id, id, overlapMs, invocation.actor),
-    );
-    invocation.output.done({
-      data: rotated,
-      said: [
-        `Replaced the signing secret of ${name}${overlapMs > 0 ? "; during the overlap both sign" : ""}.`,
-        "It is shown only once:",
-        "",
-        `  ${rotated.secret}`,
-        "",
-      ],
-      brief: rotated.secret,
-      next: `parley webhooks ping ${id}`,
-    });
-  });
-}
-
-function addPing(noun: Command, invocation: Invocation): void {
-  const command = addCommand(noun, "ping [webhook]", {
-    summary: "Send one signed, unlogged ping and show the response",
-    examples: ["parley webhooks ping CI"],
-  });
-  invocation.teamAction(command, async (at, given?: string) => {
-    const { id, name } = await chosenSubscription(invocation, at, given);
-    const pong = await ping({ database: at.database, ...outgoing(invocation) }, at.team.id, id);
-    const took = `in ${pong.duration_ms} ms`;
-    const response = pong.response ? [`Response: ${pong.response}`] : [];
-    if (!pong.succeeded) {
-      throw new FailedRequest([`Ping failed ${took}: ${pong.error}.`, ...response].join("\n"), pong);
-    }
-    invocation.output.done({
-      data: pong,
-      said: [`${name} answered ${pong.response_status} ${took}.`, ...response],
-      brief: String(pong.response_status),
     });
   });
 }

@@ -16,7 +16,9 @@ import type { Invocation } from "../invocation/invocation.ts";
 import { outgoing } from "../invocation/outgoing.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
+import { addRotateSecret } from "./rotate-secret.ts";
 import { addWebhookStates } from "./webhook-states.ts";
+import { addWebhookTests } from "./webhook-tests.ts";
 
 type CreateOptions = { name?: string; url?: string; event?: string[]; channel?: string[] };
 
@@ -31,6 +33,8 @@ export function addWebhooks(program: Command, invocation: Invocation): void {
   addCreate(noun, invocation);
   addDelete(noun, invocation);
   addWebhookStates(noun, invocation);
+  addRotateSecret(noun, invocation);
+  addWebhookTests(noun, invocation);
 }
 
 function addList(noun: Command, invocation: Invocation): void {

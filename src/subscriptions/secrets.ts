@@ -1,4 +1,4 @@
-import type { Transaction } from "../database/database.ts";
+import type { Connection, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { newSecret } from "../secrets/secret-text.ts";
@@ -43,12 +43,45 @@ export async function rotateSecret(
 }
 
 /**
+ * Whether the old secret signs as well, alongside the new one.
+ * @throws DomainError `not_found`.
+ */
+export async function hasOverlap(db: Connection, teamId: string, id: string): Promise<boolean> {
+  return isOverlapping(await getSubscription(db, teamId, id), now());
+}
+
+/**
+ * Ends the overlap of a rotation: the old secret signs no more. `sealedSecret` is the new one as it is stored, so that no
+ * other rotation is ended.
+ * @throws DomainError `not_found`; `conflict` when the secret is another one by now.
+ */
+export async function endOverlap(
+  tx: Transaction,
+  teamId: string,
+  id: string,
+  sealedSecret: Buffer,
+  actor: string,
+): Promise<ListedSubscription> {
+  const row = await getSubscription(tx, teamId, id);
+  if (!row.secret.equals(sealedSecret)) {
+    throw new DomainError("conflict", "The secret was replaced or encrypted anew meanwhile. Run this again.");
+  }
+  await updateSubscription(tx, row.id, { previousSecret: null, previousSecretUntil: null });
+  await recordSubscription(tx, row, "webhook.secret_proven", actor);
+  return listedSubscription(row);
+}
+
+function isOverlapping(row: Destination, now: number): boolean {
+  return row.previousSecret !== null && (row.previousSecretUntil ?? 0) > now;
+}
+
+/**
  * The secrets that sign for the subscription now: the current one, and the previous one during an overlap.
  * @throws DomainError `key_missing` when a secret cannot be read.
  */
 export function signingSecrets(vault: Vault, row: Destination, now: number): string[] {
   const secrets = [vault.open(row.secret, `subscriptions:${row.id}`)];
-  const overlaps = row.previousSecret !== null && (row.previousSecretUntil ?? 0) > now;
-  if (overlaps && row.previousSecret) secrets.push(vault.open(row.previousSecret, `subscriptions:${row.id}`));
+  if (row.previousSecret !== null && isOverlapping(row, now))
+    secrets.push(vault.open(row.previousSecret, `subscriptions:${row.id}`));
   return secrets;
 }

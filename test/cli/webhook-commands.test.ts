@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AuditEntry } from "../../src/audit/audit.ts";
-import type { Pong } from "../../src/deliveries/ping.ts";
+import type { TestAnswer } from "../../src/deliveries/test-request.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { keys, onTerminal, run, runJson } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
@@ -89,7 +89,7 @@ test("a subscription is created for named channels, shown by name and listed, it
 test("a ping is signed, prints the response, is no delivery, and fails if the receiver does", async () => {
   await using receiver = startReceiver(() => new Response("pong \u001b[31m", { status: 200 }));
   const made = await create("Pinged", receiver.url);
-  const pong = await json<Pong>("webhooks", "ping", "Pinged");
+  const pong = await json<TestAnswer>("webhooks", "ping", "Pinged");
   expect(pong).toEqual({
     succeeded: true,
     response_status: 200,

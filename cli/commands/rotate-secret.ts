@@ -1,0 +1,111 @@
+import { type Command, Option } from "commander";
+import { isProven, proveSecret, type SecretProof } from "../../src/deliveries/secret-proof.ts";
+import { endOverlap, hasOverlap, rotateSecret } from "../../src/subscriptions/secrets.ts";
+import type { ListedSubscription } from "../../src/subscriptions/schemas.ts";
+import { addCommand } from "../invocation/command.ts";
+import { parseDuration } from "../invocation/durations.ts";
+import type { InTeam, Invocation } from "../invocation/invocation.ts";
+import { outgoing } from "../invocation/outgoing.ts";
+import { chosenSubscription } from "../invocation/subscription-reference.ts";
+import { FailedRequest } from "../terminal/failed-request.ts";
+
+/** `overlap` in milliseconds. */
+type RotateOptions = { overlap?: number; untilProven?: true };
+
+/** How long both secrets sign if nobody proves the new one, in milliseconds: ten years. */
+const untilProvenMs = 10 * 365 * 86_400_000;
+
+/** `parley webhooks rotate-secret`: a new signing secret, at once or with an overlap. */
+export function addRotateSecret(noun: Command, invocation: Invocation): void {
+  const command = addCommand(noun, "rotate-secret [webhook]", {
+    summary: "Replace the signing secret; the new one is shown once",
+    examples: [
+      "parley webhooks rotate-secret CI --overlap 24h --yes",
+      "parley webhooks rotate-secret CI --until-proven",
+    ],
+  })
+    .option(
+      "--overlap <span>",
+      "how long to sign with both secrets: 30m, 24h, 7d (default: the old one stops working immediately)",
+      parseDuration,
+    )
+    .addOption(
+      new Option(
+        "--until-proven",
+        "sign with both until the receiver has shown that it has the new one; run it again for that",
+      ).conflicts("overlap"),
+    );
+  invocation.teamAction(command, async (at, given: string | undefined, options: RotateOptions) => {
+    const subscription = await chosenSubscription(invocation, at, given);
+    const { id } = subscription;
+    const { untilProven = false } = options;
+    if (untilProven && (await at.database.ask((db) => hasOverlap(db, at.team.id, id))))
+      return await prove(invocation, at, subscription);
+    await rotate(invocation, at, subscription, {
+      overlapMs: untilProven ? untilProvenMs : (options.overlap ?? 0),
+      next: untilProven ? `parley webhooks rotate-secret ${id} --until-proven` : `parley webhooks ping ${id}`,
+      ...(untilProven && {
+        hint: "Give it to the receiver, then run the same command again: it tries the new secret alone.",
+      }),
+    });
+  });
+}
+
+async function rotate(
+  invocation: Invocation,
+  { database, team }: InTeam,
+  { id, name }: ListedSubscription,
+  { overlapMs, next, hint }: { overlapMs: number; next: string; hint?: string },
+): Promise<void> {
+  await invocation.prompts.confirm(`Replace the signing secret of ${name}? The receiver needs the new one.`);
+  const { vault } = outgoing(invocation);
+  const rotated = await database.write((tx) =>
+    rotateSecret(tx, vault, team.id, id, overlapMs, invocation.actor),
+  );
+  invocation.output.done({
+    data: rotated,
+    said: [
+      `Replaced the signing secret of ${name}${overlapMs > 0 ? "; during the overlap both sign" : ""}.`,
+      "It is shown only once:",
+      "",
+      `  ${rotated.secret}`,
+      "",
+      ...(hint === undefined ? [] : [hint]),
+    ],
+    brief: rotated.secret,
+    next,
+  });
+}
+
+/** Tries the new secret alone, and if it passes, stops signing with the old one. */
+async function prove(
+  invocation: Invocation,
+  { database, team }: InTeam,
+  { id, name }: ListedSubscription,
+): Promise<void> {
+  const { sealedSecret, ...proof } = await proveSecret({ database, ...outgoing(invocation) }, team.id, id);
+  if (!isProven(proof)) {
+    const { genuine, forged } = proof;
+    throw new FailedRequest(`${whyNot(id, name, proof)}\nBoth secrets go on signing.`, { genuine, forged });
+  }
+  const proven = await database.write((tx) => endOverlap(tx, team.id, id, sealedSecret, invocation.actor));
+  invocation.output.done({
+    data: { ...proven, ...proof },
+    said: `${name} verifies with the new secret and refuses a forged request. The old secret signs no more.`,
+    brief: id,
+    next: `parley webhooks show ${id}`,
+  });
+}
+
+function whyNot(id: string, name: string, { genuine, forged }: SecretProof): string {
+  if (!genuine.succeeded) {
+    return [
+      `${name} does not accept what is signed with the new secret alone: ${genuine.error}.`,
+      "Give the receiver the new secret, then run this again. If it is lost, make another:",
+      `parley webhooks rotate-secret ${id} --overlap 24h`,
+    ].join("\n");
+  }
+  if (forged.response_status === null)
+    return `${name} did not answer the forged request: ${forged.error}. Run this again.`;
+  return `${name} accepts a forged request too, so it proves nothing. See: parley webhooks grade ${id}`;
+}
