@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { getChannelNamed, listAllChannels } from "../../src/channels/channels.ts";
+import { listAllChannels } from "../../src/channels/channels.ts";
 import { webhookEvents } from "../../src/event-types.ts";
 import { showSubscription } from "../../src/deliveries/subscription-with-attempts.ts";
 import {
@@ -13,10 +13,11 @@ import { creatorTitle } from "../terminal/creator-view.ts";
 import { idColumns } from "../terminal/id-columns.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
-import { outgoing } from "../invocation/outgoing.ts";
+import { channelIdsOf, subscriptionParts } from "../invocation/subscription-parts.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
 import { addRotateSecret } from "./rotate-secret.ts";
+import { addWebhookEdit } from "./webhook-edit.ts";
 import { addWebhookStates } from "./webhook-states.ts";
 import { addWebhookTests } from "./webhook-tests.ts";
 
@@ -31,6 +32,7 @@ export function addWebhooks(program: Command, invocation: Invocation): void {
   addList(noun, invocation);
   addShow(noun, invocation);
   addCreate(noun, invocation);
+  addWebhookEdit(noun, invocation);
   addDelete(noun, invocation);
   addWebhookStates(noun, invocation);
   addRotateSecret(noun, invocation);
@@ -116,7 +118,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
     .option("--url <url>", "a publicly reachable http or https URL")
     .addOption(new Option("--event <event...>", "event to send; repeatable").choices(webhookEvents))
     .option("--channel <channel...>", "only events of this channel; repeatable (default: all channels)");
-  invocation.teamAction(command, async ({ database, team }, options: CreateOptions) => {
+  invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { prompts, output } = invocation;
     const input = {
       name: await prompts.text(options.name, { question: "What is it for?", option: "--name NAME" }),
@@ -126,21 +128,10 @@ function addCreate(noun: Command, invocation: Invocation): void {
         option: "--event EVENT",
         words: webhookEvents,
       }),
-      ...(options.channel && { channel_ids: await channelIds(options.channel) }),
+      ...(options.channel && { channel_ids: await channelIdsOf(at, options.channel) }),
     };
-    const { vault, outgoing: sending } = outgoing(invocation);
-    // The reason may describe the private network, so only the server's operator gets it: the reader of this.
-    const log = {
-      warn({ detail }: { detail: string }) {
-        output.note(`The URL was refused: ${detail}.`);
-        if (sending.guard.blockPrivate) {
-          output.note("WEBHOOKS_BLOCK_PRIVATE_URLS=false allows addresses of your own network.");
-        }
-      },
-    };
-    const { webhooksMaxSubscriptions: maxSubscriptions } = invocation.config();
-    const parts = { database, vault, guard: sending.guard, log, maxSubscriptions };
-    const { data, secret } = await createSubscription(parts, team.id, input, invocation.actor);
+    const parts = subscriptionParts(invocation, at);
+    const { data, secret } = await createSubscription(parts, at.team.id, input, invocation.actor);
     output.done({
       data: { ...data, created_by: invocation.actor, secret },
       said: [
@@ -153,14 +144,6 @@ function addCreate(noun: Command, invocation: Invocation): void {
       brief: secret,
       next: `parley webhooks ping ${data.id}`,
     });
-
-    async function channelIds(references: string[]): Promise<string[]> {
-      return await database.ask(async (db) => {
-        const ids: string[] = [];
-        for (const reference of references) ids.push((await getChannelNamed(db, team.id, reference)).id);
-        return ids;
-      });
-    }
   });
 }
 

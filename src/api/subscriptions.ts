@@ -17,10 +17,12 @@ import { callerOf } from "../http/caller.ts";
 import { actorOf } from "../subject.ts";
 import {
   CreatedSubscription,
+  SubscriptionEdit,
   SubscriptionInput,
   WebhookSubscription,
   WebhookSubscriptionWithDeliveries,
 } from "../subscriptions/schemas.ts";
+import { editSubscription } from "../subscriptions/edit.ts";
 import { showSubscription } from "../deliveries/subscription-with-attempts.ts";
 import {
   createSubscription,
@@ -149,6 +151,39 @@ export function subscriptionRoutes({
           200: contract("EventPage", EventPage, "The next events, and where to go on."),
           ...errorResponsesOfParameter,
           410: cursorGone,
+        },
+      },
+    )
+    .patch(
+      "/:subscription",
+      async ({ request, params, readInput }) => {
+        const { subject, input } = await readInput();
+        const { teamId } = subject;
+        const actor = actorOf(subject);
+        const edited = await editSubscription(
+          parts,
+          teamId,
+          params.subscription,
+          input,
+          actor,
+          workOf(request),
+        );
+        return { data: { ...edited, created_by: undefined } };
+      },
+      {
+        scope: "webhooks:write",
+        parse: "none",
+        detail: {
+          operationId: "editSubscription",
+          summary: "Edit a subscription",
+          description:
+            "Fields that are left out stay as they are; `channel_ids: null` stands for the whole workspace. The secret, " +
+            "the log and the waiting events stay. Waiting events go to a new `url` from their next attempt on.",
+        },
+        body: contract("SubscriptionEdit", SubscriptionEdit),
+        response: {
+          200: contract("WebhookSubscriptionData", dataOf(WebhookSubscription), "The subscription."),
+          ...errorResponsesOfInput,
         },
       },
     )

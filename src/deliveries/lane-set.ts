@@ -11,9 +11,11 @@ import { atOnceMax, type Speed, TrackRecord } from "./track-record.ts";
 export type Lane = {
   readonly subscriptionId: string;
   readonly teamId: string;
-  /** Where its requests go, as `hostOf` returns it. */
-  readonly host: string;
-  readonly record: TrackRecord;
+  /** Where its requests go. */
+  url: string;
+  /** The same, as `hostOf` returns it. */
+  host: string;
+  record: TrackRecord;
   /** The pool that its attempts begin in, by the receiver's speed. */
   pool: Pool<Lane>;
   /** The numbers of the events in flight. */
@@ -137,15 +139,31 @@ export class LaneSet {
   }
 
   /**
-   * Updates the track record after an attempt. A lane whose receiver changed speed leaves its pool's queue for the
-   * other pool.
+   * Updates the track record after an attempt that began with it. A lane whose receiver changed speed leaves its pool's
+   * queue for the other pool.
    */
-  recordResult(lane: Lane, result: ReceiverResult): void {
-    const { record } = lane;
+  recordResult(lane: Lane, record: TrackRecord, result: ReceiverResult): void {
+    // An attempt at the URL of before says nothing about the receiver of now.
+    if (record !== lane.record) return;
     const now = performance.now();
     record.ended(result, now);
     if (result.kind === "failed" && result.isCounted) record.failed(result.failures, now);
-    const pool = this.pools[record.speed];
+    this.#join(lane, this.pools[record.speed]);
+  }
+
+  /**
+   * Lets the attempts of the lane, which has its turn, go to another URL from its next turn on. The receiver there has yet
+   * to show what it can take.
+   */
+  move(lane: Lane, url: string): undefined {
+    lane.url = url;
+    lane.host = hostOf(url);
+    lane.record = new TrackRecord("new", this.#backoffBaseMs);
+    lane.isWoken = true;
+    this.#join(lane, this.pools.new);
+  }
+
+  #join(lane: Lane, pool: Pool<Lane>): void {
     if (lane.pool === pool) return;
     lane.pool.rest(lane);
     if (lane.turn) lane.pool.leave(lane.turn);
@@ -159,6 +177,7 @@ export class LaneSet {
     return {
       subscriptionId,
       teamId,
+      url,
       host: hostOf(url),
       record: new TrackRecord(speed, this.#backoffBaseMs),
       pool: this.pools[speed],

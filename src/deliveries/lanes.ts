@@ -1,10 +1,11 @@
 import { type Answer, whenAnswered } from "../database/answer.ts";
 import type { Log } from "../log/log.ts";
+import type { HostRequest } from "./hosts.ts";
 import { type Lane, LaneSet } from "./lane-set.ts";
 import type { Places } from "./places.ts";
 import type { Pool, InFlight } from "./pool.ts";
 import type { AttemptResult, Job, Queue } from "./queue.ts";
-import { atOnceMax } from "./track-record.ts";
+import { atOnceMax, type TrackRecord } from "./track-record.ts";
 
 /** How long a lane backs off after an internal error, such as an unreadable file, in milliseconds. */
 const faultPauseMs = 1_000;
@@ -163,9 +164,9 @@ export class Lanes {
 
   /** Takes the places for an attempt before anything is awaited; starts the attempt or gives the places back. */
   #takeTurn(lane: Lane): Promise<void> | undefined {
-    const { teamId, pool, record } = lane;
+    const { teamId, host, pool, record } = lane;
     const beganAt = performance.now();
-    const attempt: InFlight<Lane> = { teamId, pool, beganAt };
+    const attempt: InFlight<Lane> = { teamId, host, pool, beganAt };
     pool.add(attempt);
     if (!lane.hasHostPlace) this.#lanes.hosts.begin(lane);
     lane.hasHostPlace = false;
@@ -184,19 +185,19 @@ export class Lanes {
     const isWoken = lane.isWoken;
     lane.isWoken = false;
     if (job && !this.#isStopped) this.#start(lane, job, attempt);
-    else this.#release(lane, attempt);
+    else this.#release(attempt);
     if (job || isWoken) this.#enqueue(lane);
     this.#serve();
   }
 
-  #release(lane: Lane, attempt: InFlight<Lane>): void {
+  #release(attempt: InFlight<Lane>): void {
     attempt.pool.remove(attempt);
-    this.#releaseHost(lane);
+    this.#releaseHost(attempt);
   }
 
-  #releaseHost(lane: Lane): void {
-    this.#lanes.hosts.end(lane);
-    this.#serveHost(lane.host);
+  #releaseHost(request: HostRequest): void {
+    this.#lanes.hosts.end(request);
+    this.#serveHost(request.host);
   }
 
   /** Returns the lane's next job. If there is none, the lane sleeps, backs off or closes. */
@@ -226,9 +227,10 @@ export class Lanes {
   async #fetchNext(lane: Lane): Promise<Job | undefined> {
     // Jobs in flight are still in the queue, and in the answer also those that end before it is here.
     const inFlight = new Set(lane.inFlight);
-    const next = await this.#queue.nextJobs(lane.subscriptionId, inFlight.size + atOnceMax);
+    const { url, jobs } = await this.#queue.nextJobs(lane.subscriptionId, inFlight.size + atOnceMax);
     if (lane.isBackingOff) return undefined;
-    const free = next.filter(({ eventSeq }) => !inFlight.has(eventSeq));
+    if (url !== undefined && url !== lane.url) return this.#lanes.move(lane, url);
+    const free = jobs.filter(({ eventSeq }) => !inFlight.has(eventSeq));
     const now = this.#queue.now();
     lane.ready = free.filter(({ dueAt }) => dueAt <= now);
     const due = lane.ready.shift();
@@ -244,13 +246,11 @@ export class Lanes {
     clearTimeout(lane.timer);
     if (this.#isStopped) return;
     lane.pool.rest(lane);
-    lane.timer = setTimeout(
-      () => {
-        lane.isBackingOff = false;
-        void this.wake([lane.subscriptionId]);
-      },
-      Math.min(Math.max(ms, 1), timerMaxMs),
-    );
+    const wake = () => {
+      lane.isBackingOff = false;
+      void this.wake([lane.subscriptionId]);
+    };
+    lane.timer = setTimeout(wake, Math.min(Math.max(ms, 1), timerMaxMs));
   }
 
   /** Logs an internal error and backs off. */
@@ -273,22 +273,22 @@ export class Lanes {
     const work = this.#queue
       .work({ ...job, subscriptionId }, (hasSucceeded) => record.report(number, hasSucceeded))
       .then(
-        (result) => this.#settle(lane, result),
+        (result) => this.#settle(lane, record, result),
         (error: unknown) => this.#backOff(lane, error, job.eventSeq),
       )
       .then(() => {
         lane.inFlight.delete(job.eventSeq);
         this.#inFlight.delete(work);
         this.#enqueue(lane);
-        this.#release(lane, attempt);
+        this.#release(attempt);
         this.#serve();
       });
     this.#inFlight.add(work);
   }
 
-  #settle(lane: Lane, result: AttemptResult | undefined): void {
+  #settle(lane: Lane, record: TrackRecord, result: AttemptResult | undefined): void {
     if (result?.kind === "own_fault") this.#pause(lane);
-    else if (result) this.#lanes.recordResult(lane, result);
+    else if (result) this.#lanes.recordResult(lane, record, result);
   }
 
   #close(lane: Lane): void {

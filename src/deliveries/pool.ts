@@ -8,6 +8,8 @@ const tenureMs = 100;
 /** An attempt in flight. */
 export type InFlight<Lane extends { teamId: string }> = {
   teamId: string;
+  /** Where it goes, as `hostOf` returns it. */
+  host: string;
   /** The pool whose place it holds. This may change while it runs, but it has one place throughout. */
   pool: Pool<Lane>;
   /** By `performance.now()`. */

@@ -11,6 +11,9 @@ export type Work = { job: QueuedJob; destination: Destination; isWithheld: boole
  */
 export type Job = { eventSeq: number; dueAt: number; read?: Work | undefined };
 
+/** See `Queue.nextJobs`. */
+export type NextJobs = { url?: string; jobs: Job[] };
+
 /** How an attempt ended; `failures` is the length of the failure streak after it. */
 export type AttemptResult =
   | { kind: "succeeded"; durationMs: number }
@@ -23,8 +26,11 @@ export type Queue = {
   now(): number;
   /** Yields to other work for `ms` milliseconds, and for at least one turn of the event loop. */
   rest(ms: number): Promise<void>;
-  /** The subscription's next jobs by due time, including those in flight; none while it is disabled. */
-  nextJobs(subscriptionId: string, limit: number): Answer<Job[]>;
+  /**
+   * The subscription's next jobs by due time, including those in flight, and the URL where they go; no jobs and no URL
+   * while it is disabled.
+   */
+  nextJobs(subscriptionId: string, limit: number): Answer<NextJobs>;
   /** The subscription's team, URL and delivery history; undefined when it does not exist. */
   deliveryRecord(subscriptionId: string): Answer<DeliveryRecord | undefined>;
   /**

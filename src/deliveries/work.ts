@@ -2,20 +2,22 @@ import type { Connection } from "../database/database.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
 import { type JobKey, selectJob, selectNextJobs, selectNextQueuedJobs } from "../outbox/job-store.ts";
 import { selectDestination } from "../subscriptions/store.ts";
-import type { Job, Work } from "./queue.ts";
+import type { NextJobs, Work } from "./queue.ts";
 
-/** The subscription's next jobs by due time, at most `limit`; none while it is not active. */
-export function selectNext(db: Connection, subscriptionId: string, limit: number): Job[] {
+/** The subscription's next jobs by due time, at most `limit`, and where they go; none while it is not active. */
+export function selectNext(db: Connection, subscriptionId: string, limit: number): NextJobs {
   const destination = selectDestination(db, subscriptionId);
-  if (!destination) return [];
+  if (!destination) return { jobs: [] };
+  const { url } = destination;
   // A file answers so fast that reading ahead would gain nothing. Whether a job is withheld takes look-ups of its own.
   if (db.engine === "sqlite" || db.webhooksVisibility === "creator")
-    return selectNextJobs(db, subscriptionId, limit);
-  return selectNextQueuedJobs(db, subscriptionId, limit).map((job) => ({
+    return { url, jobs: selectNextJobs(db, subscriptionId, limit) };
+  const jobs = selectNextQueuedJobs(db, subscriptionId, limit).map((job) => ({
     eventSeq: job.eventSeq,
     dueAt: job.dueAt,
     read: { job, destination, isWithheld: false },
   }));
+  return { url, jobs };
 }
 
 /** The job and where it goes; undefined when it is gone, or its subscription is not active. */
@@ -32,10 +34,11 @@ export function selectWork(db: Connection, key: JobKey): Work | undefined {
  * with them. An attempt that begins in this turn need not read its job again, which on PostgreSQL saves a round trip
  * between a commit and its delivery; a later one must, since the job may have gone to another server and back.
  */
-export function readInThisTurn(jobs: Job[]): Job[] {
+export function readInThisTurn(next: NextJobs): NextJobs {
+  const { jobs } = next;
   if (jobs[0]?.read)
     setImmediate(() => {
       for (const job of jobs) job.read = undefined;
     });
-  return jobs;
+  return next;
 }

@@ -86,7 +86,7 @@ export class Worker {
     this.#ownership = parts.ownership;
     const nextJobs = (subscriptionId: string, limit: number) =>
       this.isHeldBack(subscriptionId) || this.#ownership?.owns(subscriptionId) === false
-        ? []
+        ? { jobs: [] }
         : whenAnswered(
             this.#database.ask((db) => selectNext(db, subscriptionId, limit)),
             readInThisTurn,

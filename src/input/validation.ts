@@ -11,6 +11,7 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import { type FieldErrors, invalid } from "../errors.ts";
 import { UnreadableBody } from "./json.ts";
+import { nearest } from "./nearest.ts";
 import { isNameable, isStorable, isUuid, isWithin, trim } from "./text.ts";
 
 /** The maximum number of fields in an error: a long list can have more errors than are useful. */
@@ -88,10 +89,15 @@ export function OneOf<const Words extends readonly string[]>(words: Words): TUns
 
 /**
  * Compiles a check for objects of the schema's shape. The check returns a new object with only the schema's fields,
- * and trims texts where the schema says so.
+ * and trims texts where the schema says so. Without `takesUnknown` other fields are errors, which name the nearest field
+ * that there is.
  * @throws DomainError `invalid` with one message per invalid field, at most 100; `body` refers to the whole input.
  */
-export function checkOf<S extends TObject>(schema: S): (input: unknown) => Static<S> {
+export function checkOf<S extends TObject>(
+  schema: S,
+  { takesUnknown = true }: { takesUnknown?: boolean } = {},
+): (input: unknown) => Static<S> {
+  const names = Object.keys(schema.properties);
   const compiled = TypeCompiler.Compile(schema);
   const fields = Object.entries(schema.properties).map(([name, field]) => ({
     name,
@@ -99,7 +105,9 @@ export function checkOf<S extends TObject>(schema: S): (input: unknown) => Stati
   }));
   return (input) => {
     if (input instanceof UnreadableBody) throw input.error;
-    if (!compiled.Check(input)) throw invalid(explain(compiled.Errors(input)));
+    const unknown = takesUnknown ? {} : unknownErrors(input, names);
+    if (!compiled.Check(input)) throw invalid({ ...explain(compiled.Errors(input)), ...unknown });
+    if (Object.keys(unknown).length > 0) throw invalid(unknown);
     const checked = input as Record<string, unknown>;
     const clean: Record<string, unknown> = {};
     for (const field of fields) {
@@ -109,6 +117,17 @@ export function checkOf<S extends TObject>(schema: S): (input: unknown) => Stati
     }
     return clean as Static<S>;
   };
+}
+
+function unknownErrors(input: unknown, names: readonly string[]): FieldErrors {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return {};
+  const unknown = Object.keys(input).filter((name) => !names.includes(name));
+  const errors = unknown.slice(0, errorsMax).map((name) => {
+    const meant = nearest(name, names);
+    const remedy = meant === undefined ? `There are: ${names.join(", ")}` : `Did you mean ${meant}?`;
+    return [name, [`The ${name} field is not known. ${remedy}`]];
+  });
+  return Object.fromEntries(errors) as FieldErrors;
 }
 
 function isTrimmed(schema: TSchema): boolean {

@@ -3,7 +3,12 @@ import type { WebhookEvent } from "../event-types.ts";
 import type { EventPage } from "../feed/schemas.ts";
 import type { MemberInput } from "../members/schemas.ts";
 import type { Message, MessageEdit, MessagePage, MessageInput } from "../messages/schemas.ts";
-import type { SubscriptionInput, WebhookDelivery, WebhookSubscription } from "../subscriptions/schemas.ts";
+import type {
+  SubscriptionEdit,
+  SubscriptionInput,
+  WebhookDelivery,
+  WebhookSubscription,
+} from "../subscriptions/schemas.ts";
 import type { User } from "../users/schemas.ts";
 
 /** The ids that the examples share, so that they fit together. */
@@ -132,8 +137,10 @@ export const examples: Readonly<Record<string, unknown>> = {
   UserList: { data: [bot, person] },
   MemberInput: memberInput,
   WebhookSubscriptionList: { data: [subscription] },
+  WebhookSubscriptionData: { data: subscription },
   WebhookSubscriptionShown: { data: { ...subscription, deliveries: [delivery] } },
   SubscriptionInput: subscriptionInput,
+  SubscriptionEdit: { name: "Release log, all channels", channel_ids: null } satisfies SubscriptionEdit,
   CreatedSubscription: { data: { ...subscription, last_success_at: null }, secret: exampleSecret },
   EventPage: eventPage,
   IncomingPayload: incoming,

@@ -78,3 +78,7 @@ export const SubscriptionInput = Type.Object({
   ),
 });
 export type SubscriptionInput = Static<typeof SubscriptionInput>;
+
+/** The body of `PATCH /webhooks/{subscription}`: what it leaves out stays as it is. */
+export const SubscriptionEdit = Type.Partial(SubscriptionInput);
+export type SubscriptionEdit = Static<typeof SubscriptionEdit>;

@@ -65,7 +65,7 @@ export type Destination = Pick<
   "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil"
 >;
 
-/** A subscription's team and URL, which never change, and its delivery results. */
+/** A subscription's team, its URL and its delivery results. */
 export type DeliveryRecord = Pick<SubscriptionRow, "teamId" | "url"> & {
   /** The number of consecutive failed attempts. */
   failures: number;
@@ -236,23 +236,32 @@ export function selectStreakOfActive(db: Connection, id: string): number {
 const filtersPerInsert = 1_000;
 
 /**
- * Subscribes the subscription to events after `afterEvent`: to every type in each channel, or in all channels (the
- * empty string).
+ * Subscribes the subscription to every type of event in each channel, or in all channels (null), instead of what it was
+ * subscribed to. Fan-outs in progress skip it for events up to `afterEvent` that it did not receive before.
  */
-export async function insertFilters(
+export async function replaceFilters(
   tx: Transaction,
   { id, teamId }: Pick<SubscriptionRow, "id" | "teamId">,
   eventTypes: readonly string[],
   channelIds: readonly string[] | null,
   afterEvent: number,
 ): Promise<void> {
+  const before = await tx
+    .select()
+    .from(subscriptionFilters)
+    .where(eq(subscriptionFilters.subscriptionId, id));
+  const kept = new Map(
+    before.map((filter) => [`${filter.eventType} ${filter.channelId}`, filter.afterEvent]),
+  );
+  await deleteFilters(tx, id);
+  // The empty string stands for every channel.
   const rows = eventTypes.flatMap((eventType) =>
     (channelIds ?? [""]).map((channelId) => ({
       teamId,
       eventType,
       channelId,
       subscriptionId: id,
-      afterEvent,
+      afterEvent: kept.get(`${eventType} ${channelId}`) ?? afterEvent,
     })),
   );
   for (let from = 0; from < rows.length; from += filtersPerInsert) {

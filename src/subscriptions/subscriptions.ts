@@ -16,9 +16,9 @@ import { listedSubscription, subscriptionResource } from "./resource.ts";
 import { type ListedSubscription, SubscriptionInput, type WebhookSubscription } from "./schemas.ts";
 import {
   deleteFilters,
-  insertFilters,
   hasSubscriptions,
   insertSubscription,
+  replaceFilters,
   selectSubscription,
   selectSubscriptions,
   type SubscriptionRow,
@@ -28,7 +28,8 @@ import { urlErrors } from "./url.ts";
 import { isForCreator } from "../outbox/creator-visibility.ts";
 import { newId, now } from "../system/repeatable.ts";
 
-const checkSubscriptionInput = checkOf(SubscriptionInput);
+/** A field that is misspelt would mean less or more than was meant: without `channel_ids`, the whole workspace. */
+const checkSubscriptionInput = checkOf(SubscriptionInput, { takesUnknown: false });
 
 /** What creating a subscription depends on. */
 export type SubscriptionParts = {
@@ -55,7 +56,7 @@ export async function createSubscription(
   work?: TracedWork,
 ): Promise<{ data: WebhookSubscription; secret: string }> {
   const { name, url, events, channel_ids } = checkSubscriptionInput(input);
-  const channelIds = channel_ids ? [...new Set(channel_ids.map((id) => id.toLowerCase()))] : null;
+  const channelIds = distinctIds(channel_ids);
   const errors: FieldErrors = {
     ...(await urlErrors(url, guard, log)),
     ...(await database.ask((db) => channelErrors(db, { teamId, createdBy: actor }, channel_ids ?? []))),
@@ -89,7 +90,7 @@ export async function createSubscription(
       afterEvent,
     };
     await insertSubscription(tx, created);
-    await insertFilters(tx, created, eventTypes, channelIds, afterEvent);
+    await replaceFilters(tx, created, eventTypes, channelIds, afterEvent);
     await recordSubscription(tx, created, "webhook.created", actor, { events: eventTypes });
     return created;
   }, work);
@@ -185,7 +186,13 @@ export async function recordSubscription(
   });
 }
 
-async function channelErrors(
+/** The channels that a subscription is restricted to, each once; null for all. */
+export function distinctIds(channelIds: readonly string[] | null | undefined): string[] | null {
+  return channelIds ? [...new Set(channelIds.map((id) => id.toLowerCase()))] : null;
+}
+
+/** Errors for the channels that are none of the team, or that the creator may not see if deliveries depend on that. */
+export async function channelErrors(
   db: Connection,
   creator: { teamId: string; createdBy: string },
   ids: readonly string[],

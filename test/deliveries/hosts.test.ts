@@ -37,6 +37,20 @@ describe("requests to one host", () => {
     expect(all.flatMap((name) => queue.jobs.get(name))).toEqual([]);
   });
 
+  test("count at the host of the URL that the subscription has by now, and slow start begins anew there", async () => {
+    const moved = names(70, "moved");
+    const queue = new MemoryQueue();
+    await queue.prove(...moved);
+    for (const name of moved) {
+      queue.urls.set(name, "http://one.example:8080/");
+      queue.add(name, 3);
+    }
+    void queue.lanes.wake(moved);
+    await settled();
+    expect(queue.inFlight.size).toBe(ofOneTeam);
+    expect(Math.max(...moved.map((name) => queue.count(name)))).toBe(1);
+  });
+
   test("that wait delay none to another host, and query nothing meanwhile", async () => {
     const all = names(300);
     const queue = queueAt(all);

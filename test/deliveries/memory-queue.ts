@@ -34,6 +34,8 @@ export class MemoryQueue implements Queue {
   readonly teams = new Map<string, string>();
   /** The host of each subscription that does not have its own. */
   readonly hosts = new Map<string, string>();
+  /** Where each subscription's requests go by now, if that has changed. */
+  readonly urls = new Map<string, string>();
   /** How often each subscription's jobs were queried. */
   readonly asked = new Map<string, number>();
   /** The duration of each rest of the lanes, in milliseconds. */
@@ -94,12 +96,13 @@ export class MemoryQueue implements Queue {
     return added.map(({ eventSeq }) => eventSeq);
   }
 
-  async nextJobs(subscription: string, limit: number): Promise<QueuedJob[]> {
+  async nextJobs(subscription: string, limit: number): Promise<{ url?: string; jobs: QueuedJob[] }> {
     this.asked.set(subscription, (this.asked.get(subscription) ?? 0) + 1);
     const jobs = this.jobs.get(subscription) ?? [];
     const found = jobs.toSorted((a, b) => a.dueAt - b.dueAt || a.eventSeq - b.eventSeq).slice(0, limit);
     this.onLook(subscription);
-    return found;
+    const url = this.urls.get(subscription);
+    return { jobs: found, ...(url !== undefined && { url }) };
   }
 
   async work(

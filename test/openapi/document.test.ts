@@ -25,6 +25,7 @@ const specified: ReadonlyArray<[operation: string, scope: string | null, success
   ["DELETE /api/v1/webhooks/{subscription}", "webhooks:write", 204],
   ["POST /webhooks/incoming/{token}", null, 202],
   // Beyond the specification.
+  ["PATCH /api/v1/webhooks/{subscription}", "webhooks:write", 200],
   ["GET /api/v1/webhooks/{subscription}/events", "webhooks:write", 200],
 ];
 
@@ -38,6 +39,7 @@ const takingInput = [
   "POST /api/v1/channels/{channel}/members",
   "POST /api/v1/webhooks",
   "POST /webhooks/incoming/{token}",
+  "PATCH /api/v1/webhooks/{subscription}",
   "GET /api/v1/webhooks/{subscription}/events",
 ];
 

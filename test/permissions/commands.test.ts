@@ -52,23 +52,29 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
     "channel",
     "--name new --url http://127.0.0.1:9/ --event message.created --channel {channel}",
   ],
+  ["webhooks edit", "webhook", "{webhook} --name new"],
+  ["webhooks edit", "channel", "own-webhook --channel {channel}"],
   ["webhooks delete", "webhook", "{webhook}"],
   ["webhooks enable", "webhook", "{webhook}"],
   ["webhooks disable", "webhook", "{webhook}"],
   ["webhooks rotate-secret", "webhook", "{webhook}"],
   ["webhooks ping", "webhook", "{webhook}"],
+  ["webhooks grade", "webhook", "{webhook}"],
   ["deliveries list", "webhook", "--webhook {webhook}"],
+  ["deliveries list", "message", "--message {message}"],
   ["deliveries held", "webhook", "--webhook {webhook}"],
   ["deliveries release", "webhook", "--webhook {webhook}"],
   ["deliveries discard", "webhook", "--webhook {webhook}"],
   ["deliveries show", "id", "{attempt}"],
   ["deliveries replay", "id", "{attempt}"],
+  ["deliveries explain", "id", "{attempt}"],
+  ["deliveries explain", "webhook", "own-message --webhook {webhook}"],
   ["emoji remove", "name", "{emoji}"],
 ];
 
 /** Arguments and options with a value that names nothing which is there already, or no resource of a team. */
 const plain = new Set(
-  "action email event expires image limit name newKeyFile overlap role scope since team text topic url visibility".split(
+  "action email event expires image limit name newKeyFile overlap role scope since team text topic type until url visibility".split(
     " ",
   ),
 );
@@ -94,7 +100,9 @@ beforeAll(async () => {
   const subscription = { name: "Umbrella hook", url: receiver.url, events: ["message.created"] };
   const subscribed = await outsider.post<{ data: { id: string } }>("/webhooks", subscription);
   const webhook = subscribed.json.data.id;
-  await outsider.post(`/channels/${cast.elsewhere.id}/messages`, { body: "delivered" });
+  const posted = await outsider.post<{ data: { id: string } }>(`/channels/${cast.elsewhere.id}/messages`, {
+    body: "delivered",
+  });
   const attempt = await until("the delivery is logged", async () => {
     const { json } = await outsider.get<{ data: { deliveries: Array<{ id: string }> } }>(
       `/webhooks/${webhook}`,
@@ -112,9 +120,22 @@ beforeAll(async () => {
     incoming: { id: incoming.id },
     webhook: { id: webhook, name: subscription.name },
     attempt: { id: attempt },
+    message: { id: posted.json.data.id },
     emoji: { id: "umbrella" },
   };
-  own = { "own-channel": cast.secret.id, "own-user": cast.stranger.id, "own-bot": cast.bot.id };
+  const [owner, member] = [await stage.client("owner"), await stage.client("bot")];
+  const made = { ...subscription, name: "own", events: ["message.deleted"] };
+  const ofOwn = await owner.post<{ data: { id: string } }>("/webhooks", made);
+  const said = await member.post<{ data: { id: string } }>(`/channels/${cast.open.id}/messages`, {
+    body: "own",
+  });
+  own = {
+    "own-webhook": ofOwn.json.data.id,
+    "own-message": said.json.data.id,
+    "own-channel": cast.secret.id,
+    "own-user": cast.stranger.id,
+    "own-bot": cast.bot.id,
+  };
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 

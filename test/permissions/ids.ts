@@ -26,6 +26,7 @@ const fields: ReadonlyArray<[method: string, path: string, name: string, kind: K
   ["POST", "/channels/{channel}/messages", "reply_to_id", "message"],
   ["POST", "/channels/{channel}/messages", "thread_root_id", "message"],
   ["POST", "/webhooks", "channel_ids", "channel"],
+  ["PATCH", "/webhooks/{subscription}", "channel_ids", "channel"],
 ];
 
 /** Every way in which the routes name something. */

@@ -50,7 +50,10 @@ describe.each(restRoutes.filter(({ method }) => method === "GET"))("GET $path", 
       const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => place[name] ?? "");
       const plain = await client.get(address);
       const headers = { "x-team": "umbrella", "x-team-id": stage.cast.otherTeamId };
-      const named = await client.get(`${address}?${new URLSearchParams(smuggled).toString()}`, headers);
+      // The feed's own parameter, which names nothing but a place in it.
+      const { after: _, ...others } = smuggled;
+      const parameters = new URLSearchParams(path.endsWith("/events") ? others : smuggled);
+      const named = await client.get(`${address}?${parameters.toString()}`, headers);
       expect([plain.status, named.status]).toEqual([200, 200]);
       expect(named.text).toBe(plain.text);
       const { otherTeamId, outsider, outsiderBot, elsewhere } = stage.cast;
@@ -89,17 +92,20 @@ describe("a body that names another team, channel or author in unknown fields", 
     });
   });
 
-  test("subscribes the subject's own team", async () => {
+  test("subscribes no team at all", async () => {
     const member = await stage.client("member");
-    const { json } = await member.post<{ data: { id: string } }>("/webhooks", {
+    const { status, json } = await member.post("/webhooks", {
       ...smuggled,
       name: "smuggled",
       url: "http://127.0.0.1:9/",
       events: ["message.deleted"],
     });
-    const address = `/webhooks/${json.data.id}`;
-    expect((await member.get(address)).status).toBe(200);
-    expect((await (await stage.as(stage.cast.outsider)).get(address)).status).toBe(404);
+    expect([status, Object.keys(json.errors ?? {}).sort()]).toEqual([
+      422,
+      Object.keys(smuggled)
+        .filter((name) => name !== "channel_ids")
+        .sort(),
+    ]);
   });
 });
 

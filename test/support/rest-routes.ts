@@ -1,6 +1,6 @@
 import type { Scope } from "../../src/tokens/scopes.ts";
 
-/** A route of the specification's part 4: its scope, the body that it takes and the status of its success. */
+/** A route of the API: its scope, the body that it takes and the status of its success. */
 export type RestRoute = {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
@@ -11,7 +11,7 @@ export type RestRoute = {
 
 const message = "/channels/{channel}/messages/{message}";
 
-/** Every route under `/api/v1`, in the order of the specification. */
+/** Every route under `/api/v1`, in the order of the specification, which lacks two of them. */
 export const restRoutes: readonly RestRoute[] = [
   { method: "GET", path: "/channels", scope: "channels:read", success: 200 },
   {
@@ -54,6 +54,14 @@ export const restRoutes: readonly RestRoute[] = [
     success: 201,
   },
   { method: "GET", path: "/webhooks/{subscription}", scope: "webhooks:read", success: 200 },
+  {
+    method: "PATCH",
+    path: "/webhooks/{subscription}",
+    scope: "webhooks:write",
+    body: { name: "renamed" },
+    success: 200,
+  },
+  { method: "GET", path: "/webhooks/{subscription}/events", scope: "webhooks:write", success: 200 },
   { method: "DELETE", path: "/webhooks/{subscription}", scope: "webhooks:write", success: 204 },
 ];
 

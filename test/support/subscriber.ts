@@ -1,5 +1,5 @@
 import type { Database } from "../../src/database/database.ts";
-import { insertFilters, insertSubscription } from "../../src/subscriptions/store.ts";
+import { replaceFilters, insertSubscription } from "../../src/subscriptions/store.ts";
 
 /** Adds a subscription of the team to every message, with a secret that nothing can be signed with. Returns its id. */
 export async function insertSubscriber(
@@ -28,7 +28,7 @@ export async function insertSubscriber(
       createdBy: null,
       afterEvent: 0,
     });
-    await insertFilters(tx, { id, teamId }, ["message.created"], null, 0);
+    await replaceFilters(tx, { id, teamId }, ["message.created"], null, 0);
   });
   return id;
 }

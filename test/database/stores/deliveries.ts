@@ -60,9 +60,9 @@ export const deliveryStores: Record<string, StoreCalls> = {
         subscription("s-4", { createdBy: "human:u-ben", channelIds: '["c-General"]' }),
         subscription("s-5", { deletedAt: at }),
       ].map((row) => (tx) => subscriptions.insertSubscription(tx, row)),
-      insertFilters: [
+      replaceFilters: [
         (tx) =>
-          subscriptions.insertFilters(
+          subscriptions.replaceFilters(
             tx,
             { id: "s-1", teamId },
             ["message.created", "message.deleted"],
@@ -70,14 +70,14 @@ export const deliveryStores: Record<string, StoreCalls> = {
             0,
           ),
         (tx) =>
-          subscriptions.insertFilters(
+          subscriptions.replaceFilters(
             tx,
             { id: "s-4", teamId },
             ["message.created"],
             ["c-General", "c-Zoo"],
             1,
           ),
-        (tx) => subscriptions.insertFilters(tx, { id: "s-2", teamId }, ["message.created"], null, 0),
+        (tx) => subscriptions.replaceFilters(tx, { id: "s-2", teamId }, ["message.created"], null, 0),
       ],
       updateFilters: [(tx) => subscriptions.updateFilters(tx, "s-2", 1)],
       deleteFilters: [(tx) => subscriptions.deleteFilters(tx, "s-5")],
