@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { listAllChannels } from "../../src/channels/channels.ts";
 import { webhookEvents } from "../../src/event-types.ts";
+import { healthOfSubscription, healthOfTeam } from "../../src/deliveries/subscription-health.ts";
 import { showSubscription } from "../../src/deliveries/subscription-with-attempts.ts";
 import {
   createSubscription,
@@ -18,6 +19,15 @@ import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
 import { addRotateSecret } from "./rotate-secret.ts";
 import { addWebhookEdit } from "./webhook-edit.ts";
+import {
+  healthLines,
+  rateText,
+  statusColor,
+  troubleText,
+  waitingText,
+  type WithHealth,
+} from "../terminal/webhook-health-view.ts";
+import { workspaceTime } from "../../src/system/workspace-clock.ts";
 import { addWebhookStates } from "./webhook-states.ts";
 import { addWebhookTests } from "./webhook-tests.ts";
 
@@ -48,14 +58,25 @@ function addList(noun: Command, invocation: Invocation): void {
     const { subscriptions, creators } = await database.ask(async (db) => {
       const subscriptions = await listAllSubscriptions(db, team.id);
       const ids = new Set(subscriptions.map(({ created_by }) => created_by));
-      return { subscriptions, creators: new Map([...ids].map((id) => [id, creatorTitle(db, team.id, id)])) };
+      const health = await healthOfTeam(db, team.id, workspaceTime());
+      const withHealth = subscriptions.flatMap((each) => {
+        const found = health.get(each.id);
+        return found ? [{ ...each, health: found }] : [];
+      });
+      return {
+        subscriptions: withHealth,
+        creators: new Map([...ids].map((id) => [id, creatorTitle(db, team.id, id)])),
+      };
     });
     invocation.output.list(
       subscriptions,
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
-        { title: "STATUS", of: shortStatus },
-        { title: "SUCCESS", of: ({ last_success_at }) => relativeTime(last_success_at) },
+        { title: "STATUS", of: shortStatus, color: statusColor },
+        { title: "FOR", of: troubleText },
+        { title: "WAIT", of: waitingText },
+        { title: "24 H", of: rateText },
+        { title: "SUCCESS", of: ({ last_success_at }) => relativeTime(last_success_at), dropsBelow: 100 },
         { title: "URL", of: ({ url }) => url, canShrink: true },
         {
           title: "CREATOR",
@@ -64,7 +85,7 @@ function addList(noun: Command, invocation: Invocation): void {
           dropsBelow: 100,
         },
         // Commands take the name too.
-        ...idColumns<WebhookSubscription>(({ id }) => id, 120),
+        ...idColumns<WithHealth>(({ id }) => id, 120),
       ],
       { none: "There is no subscription yet.", next: "parley webhooks create" },
     );
@@ -78,12 +99,13 @@ function addShow(noun: Command, invocation: Invocation): void {
   });
   invocation.teamAction(command, async (at, given?: string) => {
     const { id, created_by } = await chosenSubscription(invocation, at, given);
-    const { subscription, channels, creator } = await at.database.ask(async (db) => ({
+    const { subscription, channels, creator, health } = await at.database.ask(async (db) => ({
       subscription: await showSubscription(db, at.team.id, id),
       channels: await listAllChannels(db, at.team.id),
       creator: creatorTitle(db, at.team.id, created_by),
+      health: await healthOfSubscription(db, at.team.id, id, workspaceTime()),
     }));
-    const shown = { ...subscription, created_by };
+    const shown = { ...subscription, created_by, health };
     const restrictedTo = channels.filter((channel) => shown.channel_ids?.includes(channel.id));
     const failed = shown.deliveries.filter(({ succeeded }) => !succeeded).length;
     invocation.output.details(
@@ -91,7 +113,7 @@ function addShow(noun: Command, invocation: Invocation): void {
       [
         ["name", shown.name],
         ["url", shown.url],
-        ["status", shown.status],
+        ...healthLines(shown),
         ["events", shown.events.join(", ")],
         ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
         ["creator", creator],
