@@ -33,7 +33,7 @@ export type Account = {
   waiting: number;
   /** Still being queued for many subscriptions. */
   queueing: number;
-  /** Dropped by an operator, or because what the subscription asks for was changed. */
+  /** Dropped by an operator. */
   discarded: number;
   /** Not for the subscription's creator to see (`WEBHOOKS_VISIBILITY=creator`). */
   withheld: number;
@@ -63,7 +63,7 @@ const looks = 3;
 const entriesMax = 1_000;
 
 /** What an operator does that drops events without an attempt. */
-const dropping = ["webhook.pending_discarded", "webhook.held_discarded", "webhook.edited"];
+const dropping = ["webhook.pending_discarded", "webhook.held_discarded"];
 
 /** Times are in milliseconds since 1970. */
 export type AccountParts = {

@@ -2,6 +2,7 @@ import type { AuditEntry } from "../audit/audit.ts";
 import { selectChannel } from "../channels/store.ts";
 import type { Connection } from "../database/database.ts";
 import { subscriptionResource } from "../subscriptions/resource.ts";
+import { selectAsking } from "./account-store.ts";
 import type { SubscriptionRow } from "../subscriptions/store.ts";
 import { timestamp } from "../timestamp.ts";
 
@@ -30,7 +31,11 @@ export function whyNotAsked(
     const names = channel_ids.map((id) => selectChannel(db, row.teamId, id)?.name ?? id);
     return `it asks for ${names.map((name) => `#${name}`).join(", ")}`;
   }
-  if (isEdited) return `what it asks for was changed later, at ${edit.at}`;
+  const asking = selectAsking(db, row.teamId, type, channelId).find(
+    ({ subscriptionId }) => subscriptionId === row.id,
+  );
+  if (isEdited && seq !== undefined && asking && asking.afterEvent >= seq)
+    return `what it asks for was changed later, at ${edit.at}`;
   // Nobody asked for it then, or the event would be stored.
   return seq === undefined ? "nobody asked for it when it happened, so it was not stored" : undefined;
 }

@@ -139,6 +139,22 @@ test("each subscription says what became of the event, and why it took as long a
   for (const line of screen.text.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
 });
 
+test("an event from before the subscription asked for its kind was not asked for, unlike one from before a new name", async () => {
+  const own = await stage.channel();
+  const widened = await listen("Widened", { channel_ids: [own.id], events: ["message.updated"] });
+  const renamed = await listen("Renamed", { channel_ids: [own.id] });
+  await stage.disable(renamed.subscription);
+  const { id } = await stage.post(own);
+  const args = ["webhooks", "edit", "Widened", "--event", "message.created"];
+  await runJson(stage.dataDir, args, settings);
+  await runJson(stage.dataDir, ["webhooks", "edit", "Renamed", "--name", "Other"], settings);
+  const explained = await explain(id);
+  expect(of(explained, "Widened").outcome).toBe("not_asked");
+  expect(of(explained, "Widened").why).toStartWith("what it asks for was changed later, at ");
+  expect(of(explained, "Other").outcome).toBe("waiting");
+  expect(widened.receiver.requests).toEqual([]);
+});
+
 test("after failures in a row the time until the next attempt is called pace", async () => {
   const own = await stage.channel();
   await stage.restart({ WEBHOOKS_MAX_ATTEMPTS: "1", WEBHOOKS_BACKOFF_BASE: "2" });
