@@ -7,9 +7,9 @@ import { checkDatabase } from "./database/check-at-start.ts";
 import type { Loss } from "./database/watched-files.ts";
 import { ScheduledBackups } from "./backup/scheduled-backups.ts";
 import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
-import type { AddressGuard } from "./outbound/address-guard.ts";
 import { DeliveryHold, holdOf } from "./deliveries/hold.ts";
 import { Feed } from "./feed/feed.ts";
+import { outgoingOf } from "./deliveries/outgoing.ts";
 import { placesFor } from "./deliveries/places.ts";
 import { QueueSurvey } from "./deliveries/queue-survey.ts";
 import { Retention } from "./deliveries/retention.ts";
@@ -71,8 +71,6 @@ export type AppParts = {
   dataDir: string;
   database: Database;
   log: Log;
-  /** Replacements for the network's DNS and certificate authorities, for tests. */
-  overrides?: Pick<AddressGuard, "resolve" | "allow" | "ownAddresses"> & { ca?: string };
 };
 
 /**
@@ -81,13 +79,7 @@ export type AppParts = {
  * @throws DomainError `conflict` when another server uses the data folder; `data_damaged` when the database cannot be
  *   read; the operating system's error when the port is taken, or this login may not use a file of the data folder.
  */
-export async function startApp({
-  config,
-  dataDir,
-  database,
-  log,
-  overrides = {},
-}: AppParts): Promise<RunningApp> {
+export async function startApp({ config, dataDir, database, log }: AppParts): Promise<RunningApp> {
   await using started = new AsyncDisposableStack();
   // On PostgreSQL it needs to hold nothing, if the key comes from the settings.
   if (!database.file) makeFolder(dataDir);
@@ -97,7 +89,6 @@ export async function startApp({
   const node = shared && new Node(shared.connections, log);
   if (shared) await requireStandby(shared.connections);
   const checkedInMs = database.file ? checkDatabase(database.file, dataDir) : 0;
-  const { ca, ...guardOverrides } = overrides;
   const vault = await openVault({ database, dataDir, log }, config.secretKey);
   for (const exposed of findExposed(dataDir, keyFile(dataDir))) log.warn(exposed, "data_folder.exposed");
   for (const exposed of findExposedSecrets(secretFiles(dataDir, processEnvironment)))
@@ -116,7 +107,7 @@ export async function startApp({
   if (unreadable) log.error(unreadable, "secrets.unreadable");
   const hold = await DeliveryHold.begin({ database, dataDir, log }, config.baseUrl);
   started.defer(() => hold.close());
-  const guard: AddressGuard = { blockPrivate: config.webhooksBlockPrivateUrls, ...guardOverrides };
+  const outgoing = outgoingOf(config);
   const directory = config.scimToken ? { token: config.scimToken, team: config.scimTeam } : undefined;
   // Fail at startup, and not at the first request of a directory.
   if (directory) await database.ask((db) => findDirectoryTeam(db, directory.team));
@@ -126,7 +117,6 @@ export async function startApp({
   const tracing = await tracingOf(config, log);
   started.defer(() => tracing?.stop());
   const shares = descriptorShares();
-  const outgoing = { guard, timeoutMs: config.webhooksTimeout * 1000, ca };
   // Bun makes further requests wait while their timeouts run.
   const requestsAtOnce = Math.min(shares.deliveries, requestsAllowed(processEnvironment) - 16);
   let deliveries: Deliveries | undefined;
@@ -166,7 +156,7 @@ export async function startApp({
       feed,
       allowSilence: (request, seconds) => listener?.allowSilence(request, seconds),
       vault,
-      guard,
+      guard: outgoing.guard,
       log,
       authentication: authentication(database, counter("api", config.apiRateLimit), wrongCredentials),
       ingestRateLimit: counter("ingest", config.ingestRateLimit),

@@ -1,4 +1,5 @@
 import { type AddressBlock, parseAddressBlocks } from "./input/address-block.ts";
+import { parseAllowedNetworks } from "./input/allowed-networks.ts";
 import { parseDatabaseUrl } from "./input/database-url.ts";
 import { parseListenAddress } from "./input/listen-address.ts";
 import { parseKey } from "./input/secret-key.ts";
@@ -18,6 +19,8 @@ export type Setting<Value> = {
 
 /** Whether subscriptions receive events of the whole workspace, or only those that their creators may see. */
 export type WebhooksVisibility = "workspace" | "creator";
+
+const allowedNetworks = "networks and addresses like 10.1.0.0/16 and fd00:1::/48, separated by commas";
 
 const trueOrFalse = { takes: "true or false", parse: parseBoolean };
 
@@ -51,6 +54,20 @@ export const settings = {
     fallback: 1_000,
   },
   webhooksBlockPrivateUrls: { name: "WEBHOOKS_BLOCK_PRIVATE_URLS", ...trueOrFalse, fallback: true },
+  /** Exceptions to the setting before. Empty: there are none. */
+  webhooksAllowAddresses: {
+    name: "WEBHOOKS_ALLOW_ADDRESSES",
+    takes: allowedNetworks,
+    parse: (text: string) => {
+      const networks = parseAllowedNetworks(text);
+      return "problem" in networks ? undefined : networks;
+    },
+    problemOf: (text: string) => {
+      const networks = parseAllowedNetworks(text);
+      return "problem" in networks ? `${networks.problem}; it takes ${allowedNetworks}` : "";
+    },
+    fallback: [] as AddressBlock[],
+  },
   /** Empty: SQLite in the data folder. */
   databaseUrl: {
     name: "PARLEY_DATABASE_URL",

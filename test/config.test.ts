@@ -103,6 +103,35 @@ describe("a setting that does not parse", () => {
     expect(message).toStartWith(`${name} is ${JSON.stringify(value)}; it takes `);
   });
 
+  test.each([
+    ["", "is neither an address nor a network"],
+    ["10.1.0.0/16,", "is neither an address nor a network"],
+    ["intranet", "is neither an address nor a network"],
+    ["10.1.0.0/33", "is neither an address nor a network"],
+    ["10.1/16", "is neither an address nor a network"],
+    ["fe80::1%eth0", "is neither an address nor a network"],
+    ["10.1.0.1/16", "has bits set after the first 16"],
+    ["fd00:1::1/48", "has bits set after the first 48"],
+    ["0.0.0.0/0", "is wider than /8"],
+    ["::ffff:10.1.0.0/112", "embeds an IPv4 address"],
+    ["::ffff:a01:0/112", "embeds an IPv4 address"],
+    ["::/0", "is not within fc00::/7 or 2000::/3"],
+    ["::/96", "is not within fc00::/7 or 2000::/3"],
+    ["64:ff9b::/96", "is not within fc00::/7 or 2000::/3"],
+    ["fe80::/10", "is not within fc00::/7 or 2000::/3"],
+    ["2000::/3", "overlaps with 2001::/32, which embeds IPv4 addresses"],
+    ["2002:a01::/32", "overlaps with 2002::/16, which embeds IPv4 addresses"],
+  ])("of the allowed addresses is rejected with what is wrong: %j", (text, problem) => {
+    const value = text === "" ? " " : text;
+    const message = messageOf({ environment: { WEBHOOKS_ALLOW_ADDRESSES: value } });
+    expect(message.split("\n")).toHaveLength(1);
+    expect(message).toStartWith("WEBHOOKS_ALLOW_ADDRESSES has ");
+    expect(message).toContain(`, which ${problem}`);
+    expect(message).toEndWith(
+      "; it takes networks and addresses like 10.1.0.0/16 and fd00:1::/48, separated by commas.",
+    );
+  });
+
   test("is rejected together with all others, wherever they come from", () => {
     const message = messageOf({
       toml: 'log_level = "loud"\ncolour = "red"\n',

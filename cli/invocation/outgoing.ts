@@ -1,4 +1,5 @@
 import type { Outgoing } from "../../src/deliveries/attempt.ts";
+import { outgoingOf } from "../../src/deliveries/outgoing.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import type { Invocation } from "./invocation.ts";
@@ -8,9 +9,6 @@ import type { Invocation } from "./invocation.ts";
  * @throws DomainError `invalid` for a setting that does not parse.
  */
 export function outgoing(invocation: Invocation): { vault: Vault; outgoing: Outgoing } {
-  const { secretKey, webhooksBlockPrivateUrls, webhooksTimeout } = invocation.config();
-  return {
-    vault: new Vault(findKey(invocation.dataDir, secretKey)),
-    outgoing: { guard: { blockPrivate: webhooksBlockPrivateUrls }, timeoutMs: webhooksTimeout * 1000 },
-  };
+  const config = invocation.config();
+  return { vault: new Vault(findKey(invocation.dataDir, config.secretKey)), outgoing: outgoingOf(config) };
 }

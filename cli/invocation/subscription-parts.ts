@@ -15,7 +15,7 @@ export function subscriptionParts(invocation: Invocation, { database }: InTeam):
     warn({ detail }: { detail: string }) {
       output.note(`The URL was refused: ${detail}.`);
       if (sending.guard.blockPrivate)
-        output.note("WEBHOOKS_BLOCK_PRIVATE_URLS=false allows addresses of your own network.");
+        output.note("WEBHOOKS_ALLOW_ADDRESSES opens networks of your own to deliveries.");
     },
   };
   const { webhooksMaxSubscriptions: maxSubscriptions } = invocation.config();

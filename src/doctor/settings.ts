@@ -1,4 +1,4 @@
-import { readConfig } from "../config.ts";
+import { type Config, readConfig } from "../config.ts";
 import { whyTooShort } from "../scim/credential.ts";
 import { unknownSettings, whyUnknown } from "../unknown-settings.ts";
 import { type Finding, failed, ok, type Patient, reasonOf, warning } from "./finding.ts";
@@ -21,7 +21,14 @@ export function checkSettings({ dataDir, environment, config }: Patient): Findin
           ),
         ]),
   ];
-  return findings.length === 0 ? [ok("settings", "every setting is valid")] : findings;
+  const valid = [ok("settings", "every setting is valid"), ...allowedAddresses(config)];
+  return findings.length === 0 ? valid : findings;
+}
+
+function allowedAddresses({ webhooksAllowAddresses: allowed }: Config): Finding[] {
+  if (allowed.length === 0) return [];
+  const networks = allowed.map(({ network, prefix }) => `${network}/${prefix}`).join(", ");
+  return [ok("allowed addresses", `deliveries may go to public addresses, and to ${networks}`)];
 }
 
 function whyInvalid({ dataDir, environment }: Pick<Patient, "dataDir" | "environment">): string {

@@ -34,7 +34,8 @@ export function parseAddressBlocks(text: string): AddressBlock[] | undefined {
   return blocks.every((block) => block !== undefined) ? blocks : undefined;
 }
 
-function parseAddressBlock(text: string): AddressBlock | undefined {
+/** Reads one address or block; undefined when the text is neither. */
+export function parseAddressBlock(text: string): AddressBlock | undefined {
   const [, address = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const network = canonicalAddress(address);
   if (network === undefined) return undefined;

@@ -15,8 +15,8 @@ export type AddressGuard = {
    * and the connection still goes to an address that was resolved here.
    */
   blockPrivate: boolean;
-  /** Addresses that are allowed although they are not public, in canonical text. */
-  allow?: readonly string[];
+  /** Knows the addresses that are allowed although they are not public, or belong to this machine. */
+  allow?: { includes(address: string): boolean };
   resolve?: Resolve;
   /** The addresses of this machine, which a delivery would reach past the firewall. */
   ownAddresses?: () => readonly string[];
@@ -65,10 +65,10 @@ export function whyNotPublic(
   address: string,
   guard: Omit<AddressGuard, "blockPrivate"> = {},
 ): string | undefined {
-  const { allow = [], ownAddresses = machineAddresses } = guard;
+  const { allow, ownAddresses = machineAddresses } = guard;
   const notCanonical = whyNotCanonical(address);
   if (notCanonical !== undefined) return notCanonical;
-  if (allow.includes(address)) return undefined;
+  if (allow?.includes(address)) return undefined;
   const special = specialBlockOf(address);
   if (special !== undefined) return `${address} is in ${special.block} (${special.name}, ${special.source})`;
   return ownAddresses().includes(address) ? `${address} is an address of this machine` : undefined;

@@ -193,6 +193,16 @@ test("a port that is taken, a clock that runs behind and a setting that does not
   expect(invalid.findings.integrity?.state).toBe("ok");
 });
 
+test("networks that are open to deliveries are shown", async () => {
+  using folder = await workspaceFolder();
+  const { findings } = await examine(folder.path, { WEBHOOKS_ALLOW_ADDRESSES: "10.1.0.0/16,::1" });
+  expect(findings.settings?.state).toBe("ok");
+  expect(findings["allowed addresses"]).toMatchObject({
+    state: "ok",
+    found: expect.stringContaining("10.1.0.0/16, ::1/128"),
+  });
+});
+
 test("what is allowed but unsafe is a warning, and doctor still ends well", async () => {
   using folder = await workspaceFolder();
   chmodSync(join(folder.path, "secret.key"), 0o604);
