@@ -127,7 +127,7 @@ export async function startApp({ config, dataDir, database, log }: AppParts): Pr
   started.defer(() => survey.stop());
   const metrics = await metricsOf(config, { database, dataDir, survey, log });
   started.defer(() => metrics?.stop());
-  const feed = new Feed(database);
+  const feed = new Feed(database, node?.readers);
   started.defer(() => feed.stop());
   if (config.integrationsEnabled) {
     deliveries = await prepareDeliveries(

@@ -31,7 +31,7 @@ import { workspaceTime } from "../../src/system/workspace-clock.ts";
 import { addWebhookStates } from "./webhook-states.ts";
 import { addWebhookTests } from "./webhook-tests.ts";
 
-type CreateOptions = { name?: string; url?: string; event?: string[]; channel?: string[] };
+type CreateOptions = { name?: string; url?: string; pull?: true; event?: string[]; channel?: string[] };
 
 /** `parley webhooks`: subscriptions, the outgoing webhooks. */
 export function addWebhooks(program: Command, invocation: Invocation): void {
@@ -77,7 +77,7 @@ function addList(noun: Command, invocation: Invocation): void {
         { title: "WAIT", of: waitingText },
         { title: "24 H", of: rateText },
         { title: "SUCCESS", of: ({ last_success_at }) => relativeTime(last_success_at), dropsBelow: 100 },
-        { title: "URL", of: ({ url }) => url, canShrink: true },
+        { title: "URL", of: destinationOf, canShrink: true },
         {
           title: "CREATOR",
           of: ({ created_by }) => creators.get(created_by) ?? "",
@@ -112,7 +112,7 @@ function addShow(noun: Command, invocation: Invocation): void {
       shown,
       [
         ["name", shown.name],
-        ["url", shown.url],
+        ["url", destinationOf(shown)],
         ...healthLines(shown),
         ["events", shown.events.join(", ")],
         ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
@@ -134,19 +134,28 @@ function addCreate(noun: Command, invocation: Invocation): void {
     summary: "Create a subscription; its signing secret is shown once",
     examples: [
       "parley webhooks create --name CI --url https://ci.example.com/parley \\\n    --event message.created --event reaction.added --channel deploys",
+      "parley webhooks create --name archive --pull --event message.created",
     ],
   })
     .option("--name <name>", "a name, such as the receiver's")
     .option("--url <url>", "a publicly reachable http or https URL")
+    .addOption(new Option("--pull", "send nothing: the events are read through the API").conflicts("url"))
     .addOption(new Option("--event <event...>", "event to send; repeatable").choices(webhookEvents))
     .option("--channel <channel...>", "only events of this channel; repeatable (default: all channels)");
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { prompts, output } = invocation;
     const input = {
       name: await prompts.text(options.name, { question: "What is it for?", option: "--name NAME" }),
-      url: await prompts.text(options.url, { question: "Where should events be sent?", option: "--url URL" }),
+      ...(options.pull
+        ? { pull: true }
+        : {
+            url: await prompts.text(options.url, {
+              question: "Where should events be sent?",
+              option: "--url URL or --pull",
+            }),
+          }),
       events: await prompts.choices(options.event, {
-        question: "Which events should be sent?",
+        question: "Which events are wanted?",
         option: "--event EVENT",
         words: webhookEvents,
       }),
@@ -156,15 +165,28 @@ function addCreate(noun: Command, invocation: Invocation): void {
     const { data, secret } = await createSubscription(parts, at.team.id, input, invocation.actor);
     output.done({
       data: { ...data, created_by: invocation.actor, secret },
-      said: [
-        `Created the subscription ${data.name} to ${data.url}.`,
-        "Deliveries are signed with this secret, which is shown only once:",
-        "",
-        `  ${secret}`,
-        "",
-      ],
-      brief: secret,
-      next: `parley webhooks ping ${data.id}`,
+      ...(data.url === null
+        ? {
+            said: [
+              `Created the subscription ${data.name}, whose events are not sent. Read them with`,
+              "",
+              `  GET /api/v1/webhooks/${data.id}/events`,
+              "",
+            ],
+            brief: data.id,
+            next: `parley webhooks show ${data.id}`,
+          }
+        : {
+            said: [
+              `Created the subscription ${data.name} to ${data.url}.`,
+              "Deliveries are signed with this secret, which is shown only once:",
+              "",
+              `  ${secret}`,
+              "",
+            ],
+            brief: secret,
+            next: `parley webhooks ping ${data.id}`,
+          }),
     });
   });
 }
@@ -185,6 +207,11 @@ function addDelete(noun: Command, invocation: Invocation): void {
       next: "parley webhooks list",
     });
   });
+}
+
+/** Where the events go; of a subscription without a URL, that they are read. */
+function destinationOf({ url }: WebhookSubscription): string {
+  return url ?? "only read";
 }
 
 function shortStatus({ status, consecutive_failures }: WebhookSubscription): string {

@@ -20,7 +20,7 @@ export async function chosenSubscription(
       (await database.ask((db) => listAllSubscriptions(db, team.id))).map(({ id, name, status, url }) => ({
         value: id,
         label: name,
-        hint: `${status}, ${url}`,
+        hint: `${status}, ${url ?? "without a URL"}`,
       })),
   });
   return await database.ask((db) => getSubscriptionNamed(db, team.id, reference));

@@ -9,6 +9,8 @@ export type NewEvent = {
   /** 0 until it is written. */
   seq: number;
   subscriptionIds: readonly string[];
+  /** The subscriptions that only read it. */
+  readBy: readonly string[];
 };
 
 /** An attempt that has ended: its log entry, and its job. A success ends the job and the subscription's failure streak. */

@@ -6,6 +6,8 @@ export class Commit {
   readonly appended = new Appended();
   /** Subscriptions with new work. The worker is notified after the commit. */
   readonly subscriptionsWithWork = new Set<string>();
+  /** Subscriptions that only read their events and have a new one. */
+  readonly subscriptionsToRead = new Set<string>();
   /** Whether a stored event still has to be fanned out. The fan-out loop is notified after the commit. */
   hasFanOuts = false;
   /**
@@ -26,9 +28,15 @@ export class Commit {
    */
   hasChanged = false;
 
+  /** Whether it has anything to announce. */
+  get hasNews(): boolean {
+    return this.subscriptionsWithWork.size > 0 || this.subscriptionsToRead.size > 0 || this.hasFanOuts;
+  }
+
   /** Adds the work that another commit has to announce. */
-  include({ subscriptionsWithWork, hasFanOuts }: Commit): void {
+  include({ subscriptionsWithWork, subscriptionsToRead, hasFanOuts }: Commit): void {
     for (const id of subscriptionsWithWork) this.subscriptionsWithWork.add(id);
+    for (const id of subscriptionsToRead) this.subscriptionsToRead.add(id);
     this.hasFanOuts ||= hasFanOuts;
   }
 }

@@ -54,9 +54,14 @@ export type Database = {
   write<T>(change: (tx: Transaction) => T | Promise<T>, work?: TracedWork): Promise<T>;
   /**
    * Calls `listener` after each commit that gave subscriptions new work, with their ids, or that stored an event which
-   * still has to be fanned out. The callers of the commit get their results first.
+   * still has to be fanned out or is only read. The callers of the commit get their results first.
    */
-  onWork(listener: (subscriptionIds: ReadonlySet<string>, hasFanOuts: boolean) => void): void;
+  onWork(
+    listener: (
+      subscriptionIds: ReadonlySet<string>,
+      besides: { readonly hasFanOuts: boolean; readonly subscriptionsToRead: ReadonlySet<string> },
+    ) => void,
+  ): void;
   /**
    * Why the data cannot be written or checkpointed, as a sentence; undefined when all is well. Reads nothing from
    * disk.

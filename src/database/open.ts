@@ -101,10 +101,9 @@ export function openDatabase(
   const files = new WatchedFiles(path, recordOf(writer, reader));
   const log = new WriteAheadLog({ writer, reader }, files);
   const afterCommit = () => read.cacheVersion.forget();
-  const afterResponses = ({ subscriptionsWithWork, hasFanOuts }: Commit) => {
+  const afterResponses = (commit: Commit) => {
     try {
-      if (subscriptionsWithWork.size > 0 || hasFanOuts)
-        for (const listener of listeners) listener(subscriptionsWithWork, hasFanOuts);
+      if (commit.hasNews) for (const listener of listeners) listener(commit.subscriptionsWithWork, commit);
     } finally {
       log.checkpointWhenLarge();
       troubles.committed();

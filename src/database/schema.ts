@@ -156,6 +156,7 @@ export const subscriptions = sqliteTable("subscriptions", {
   id: text().primaryKey(),
   teamId: text("team_id").notNull(),
   name: text().notNull(),
+  /** Empty where events are only read. */
   url: text().notNull(),
   events: text().notNull(),
   channelIds: text("channel_ids"),

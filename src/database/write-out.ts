@@ -26,7 +26,7 @@ export function writerOfAppended(file: SqliteFile): (commit: Commit) => void {
     commit.hasChanged = true;
     const rows = appended.takeAll();
     writeMessages(rows.messages);
-    writeEvents(rows.events, commit.subscriptionsWithWork);
+    writeEvents(rows.events, commit);
     writeSettled(rows.settled);
     writeTokenUses(rows.tokenUses);
     writeQueueLeads(rows.queueLeads);
@@ -87,10 +87,10 @@ function messageWriter(file: SqliteFile): (rows: NewMessage[]) => void {
   };
 }
 
-function eventWriter(file: SqliteFile): (added: NewEvent[], subscriptionsWithWork: Set<string>) => void {
+function eventWriter(file: SqliteFile): (added: NewEvent[], commit: Commit) => void {
   const insertEvents = inserter(file, events, ({ row }: NewEvent) => row);
   const insertJobs = inserter(file, jobs, (job: typeof jobs.$inferSelect) => job);
-  return (added, subscriptionsWithWork) => {
+  return (added, { subscriptionsWithWork, subscriptionsToRead }) => {
     let seq = insertEvents(added) - added.length;
     const queued: Array<typeof jobs.$inferSelect> = [];
     for (const event of added) {
@@ -99,6 +99,7 @@ function eventWriter(file: SqliteFile): (added: NewEvent[], subscriptionsWithWor
         queued.push({ subscriptionId, dueAt: event.row.createdAt, eventSeq: seq, attempts: 0 });
         subscriptionsWithWork.add(subscriptionId);
       }
+      for (const subscriptionId of event.readBy) subscriptionsToRead.add(subscriptionId);
     }
     insertJobs(queued);
   };

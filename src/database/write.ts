@@ -252,8 +252,7 @@ export class WriteQueue {
   /** Resets the state of the transaction, but keeps the work to announce. */
   #resetTransaction(previous?: Commit): void {
     const commit = new Commit();
-    for (const id of previous?.subscriptionsWithWork ?? []) commit.subscriptionsWithWork.add(id);
-    commit.hasFanOuts = previous?.hasFanOuts ?? false;
+    if (previous) commit.include(previous);
     this.#tx.commit = commit;
     // Other processes may have changed the workspace since the last commit; during a transaction they cannot.
     this.#tx.cacheVersion.forget();

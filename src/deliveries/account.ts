@@ -90,7 +90,7 @@ export async function account(
   const counts = { delivered: 0, given_up: 0, waiting: 0, queueing: 0, discarded: 0, withheld: 0 };
   const result = { events: 0, ...counts, missing: 0, holes: [] as Hole[] };
   const { subscriptions, dropped, first, last } = await database.ask(async (db) => ({
-    subscriptions: new Map((await selectSubscriptions(db, teamId)).map((row) => [row.id, row])),
+    subscriptions: new Map((await subscriptionsSentTo(db, teamId)).map((row) => [row.id, row])),
     dropped: await lastDrops(db, teamId),
     first: await eventSeqAt(db, since),
     last: await selectLastEventSeq(db),
@@ -120,6 +120,11 @@ export async function account(
   }
   await settle();
   return { since: timestamp(since), until: timestamp(now), ...result };
+}
+
+/** The team's subscriptions, except those whose events are only read. */
+async function subscriptionsSentTo(db: Connection, teamId: string): Promise<SubscriptionRow[]> {
+  return (await selectSubscriptions(db, teamId)).filter(({ url }) => url !== "");
 }
 
 type Page = { after: number; limit: number; last: number; since: number };

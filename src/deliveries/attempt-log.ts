@@ -42,7 +42,7 @@ export async function showAttempt(db: Connection, teamId: string, id: string): P
     webhook: { id: subscription.id, name: subscription.name, url: subscription.url },
     request: {
       headers: {
-        ...unsignedHeaders({ id: attempt.eventId, type: attempt.eventType }),
+        ...unsignedHeaders({ id: attempt.eventId, type: attempt.eventType, eventSeq: attempt.eventSeq }),
         "x-service-signature": "(not kept)",
         "webhook-timestamp": "(not kept)",
         "webhook-signature": "(not kept)",

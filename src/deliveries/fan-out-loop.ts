@@ -39,7 +39,7 @@ export class FanOutLoop {
     this.#database = database;
     this.#log = log;
     this.#ownership = ownership;
-    database.onWork((_, hasFanOuts) => {
+    database.onWork((_, { hasFanOuts }) => {
       if (!hasFanOuts) return;
       if (this.#isOurs) this.wake();
       else ownership?.tell([fanOutsKey]);

@@ -5,8 +5,8 @@ import { sendTestRequests, type TestAnswer, testMessage, type TestParts } from "
 /**
  * Sends one signed test request of type `ping`, also to a disabled subscription, and returns the answer. It is not
  * logged and does not change the failure streak. A failed ping is a result, not an error.
- * @throws DomainError `not_found` when the team has no such subscription; `key_missing` when its secret cannot be
- *   decrypted to sign the request.
+ * @throws DomainError what `sendTestRequests` throws; `key_missing` when the secret cannot be decrypted to sign the
+ *   request.
  */
 export async function ping(parts: TestParts, teamId: string, id: string): Promise<TestAnswer> {
   const [answer] = await sendTestRequests(parts, teamId, id, (row, now) => [

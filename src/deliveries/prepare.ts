@@ -1,7 +1,14 @@
+import { cursorOf, markOf } from "../outbox/cursor.ts";
 import { deliverySignature, standardSignature } from "./signature.ts";
 
 /** What is sent to a subscription: a queued event, an event of the delivery log, or a ping. */
-export type WebhookMessage = { id: string; type: string; envelope: string };
+export type WebhookMessage = {
+  id: string;
+  type: string;
+  envelope: string;
+  /** The number of the event, for its cursor; undefined or null for a ping. */
+  eventSeq?: number | null;
+};
 
 /** A request that is ready to send. */
 export type PreparedRequest = { headers: Record<string, string>; body: Uint8Array };
@@ -37,12 +44,18 @@ export function prepare(
 }
 
 /** Returns the headers that are the same for every attempt: all but the signatures and their timestamps. */
-export function unsignedHeaders({ id, type }: Pick<WebhookMessage, "id" | "type">): Record<string, string> {
+export function unsignedHeaders({
+  id,
+  type,
+  eventSeq,
+}: Omit<WebhookMessage, "envelope">): Record<string, string> {
+  const cursor = typeof eventSeq === "number" ? cursorOf({ seq: eventSeq, mark: markOf(id) }) : undefined;
   return {
     "content-type": "application/json",
     "user-agent": userAgent,
     "x-service-event": type,
     "x-service-delivery": id,
+    ...(cursor !== undefined && { "x-service-cursor": cursor }),
     "webhook-id": id,
   };
 }

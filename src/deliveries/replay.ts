@@ -59,7 +59,7 @@ export async function replay(
   }
 
   const secrets = signingSecrets(vault, subscription, workspaceTime());
-  const message = { id: eventId, type: event.type, envelope: event.envelope };
+  const message = { id: eventId, type: event.type, envelope: event.envelope, eventSeq };
   const destination = {
     url: subscription.url,
     subscriptionId: subscription.id,

@@ -1,4 +1,5 @@
 import type { Database } from "../database/database.ts";
+import { DomainError } from "../errors.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { SubscriptionRow } from "../subscriptions/store.ts";
 import { getSubscription } from "../subscriptions/subscriptions.ts";
@@ -25,7 +26,8 @@ export type TestAnswer = {
  * Sends requests that `make` prepares to the subscription's receiver, also if it is disabled, one after the other, and
  * returns the answers in this order. They are not logged and do not change the failure streak; a failed request is a
  * result, not an error.
- * @throws DomainError `not_found` when the team has no such subscription; what `make` throws.
+ * @throws DomainError `not_found` when the team has no such subscription; `conflict` when it has no URL; what `make`
+ *   throws.
  */
 export async function sendTestRequests(
   { database, outgoing }: TestParts,
@@ -34,6 +36,8 @@ export async function sendTestRequests(
   make: (row: SubscriptionRow, now: number) => readonly PreparedRequest[],
 ): Promise<TestAnswer[]> {
   const row = await database.ask((db) => getSubscription(db, teamId, id));
+  if (row.url === "")
+    throw new DomainError("conflict", `${row.name} has no URL: its events are read, and nothing is sent.`);
   const answers: TestAnswer[] = [];
   for (const request of make(row, workspaceTime())) answers.push(await sent(outgoing, row.url, request));
   return answers;

@@ -188,7 +188,8 @@ export class Worker {
     const secrets = this.#secretsOf(destination);
     if (!secrets) return undefined;
     this.#attemptedAt = performance.now();
-    const message = { id: job.eventId, type: job.eventType, envelope: job.envelope };
+    const { eventId: id, eventType: type, envelope, eventSeq } = job;
+    const message = { id, type, envelope, eventSeq };
     const traced = this.#tracing?.beginDelivery(job, destination.url);
     const request = prepare(message, secrets, workspaceTime(), traced?.traceparent);
     const outcome = await attempt(this.#outgoing, destination.url, request);

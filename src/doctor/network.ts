@@ -131,7 +131,7 @@ async function receiverNames(db: Connection): Promise<string[]> {
   const names = new Set<string>();
   for (const team of await listTeams(db)) {
     for (const { url, status } of await listAllSubscriptions(db, team.id)) {
-      const name = status === "active" && names.size < namesMax ? hostOf(url) : undefined;
+      const name = url !== null && status === "active" && names.size < namesMax ? hostOf(url) : undefined;
       if (name !== undefined) names.add(name);
     }
   }

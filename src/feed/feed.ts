@@ -1,6 +1,7 @@
 import type { Connection, Database } from "../database/database.ts";
 import { connectionsOf } from "../database/postgres/open.ts";
 import { checkOf } from "../input/validation.ts";
+import type { Readers } from "../nodes/readers.ts";
 import { getSubscription } from "../subscriptions/subscriptions.ts";
 import { HeldRequests } from "./held-requests.ts";
 import { Horizon } from "./horizon.ts";
@@ -28,20 +29,25 @@ export type Reader = {
 /** The events of subscriptions, for those who read them by themselves. */
 export class Feed {
   readonly #database: Database;
+  readonly #readers: Readers | undefined;
   readonly #horizon: Horizon;
   readonly #held = new HeldRequests();
   readonly #timer: Timer | undefined;
   /** The horizon at the last look for events that nobody told of. */
   #lookedUpTo = 0;
 
-  constructor(database: Database) {
+  /** `readers` are those on all servers of one database. */
+  constructor(database: Database, readers?: Readers) {
+    this.#readers = readers;
     this.#database = database;
     const connections = connectionsOf(database);
     this.#horizon = new Horizon(connections, () => this.wakeAll());
-    database.onWork((subscriptionIds, hasFanOuts) => {
+    database.onWork((subscriptionIds, { hasFanOuts, subscriptionsToRead }) => {
+      const all = subscriptionIds.union(subscriptionsToRead);
       // Who gets an event that is fanned out is found out later.
       if (hasFanOuts) this.wakeAll();
-      else this.wake(subscriptionIds);
+      else this.wake(all);
+      readers?.tell(all);
     });
     this.#timer = connections && setInterval(() => void this.#lookForUntold(), lookMs);
     this.#timer?.unref();
@@ -72,7 +78,10 @@ export class Feed {
     let { subscription, place, asked } = await this.#database.ask(begin);
     const { limit, waitMs } = asked;
     using held = waitMs > 0 ? this.#held.hold(subscription.id, reader.tokenId, reader.signal) : undefined;
-    if (held) reader.beSilentFor(waitMs);
+    if (held) {
+      reader.beSilentFor(waitMs);
+      this.#readers?.ask(subscription.id);
+    }
     const endsAt = performance.now() + waitMs;
     while (true) {
       held?.arm();

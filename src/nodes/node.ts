@@ -11,6 +11,7 @@ import type { NodeListener } from "./node-listener.ts";
 import { listenToNotices, sayNow, WorkNotices } from "./notices.ts";
 import { OwnedShards } from "./owned-shards.ts";
 import { Pause } from "./pause.ts";
+import { Readers } from "./readers.ts";
 import { ownersOf, shardCount, shardOf } from "./shards.ts";
 import {
   beginSoleTask,
@@ -57,6 +58,7 @@ export class Node {
   readonly #id = Bun.randomUUIDv7();
   readonly #shards = new OwnedShards(() => this.#pause.end());
   readonly #notices: WorkNotices;
+  readonly readers: Readers;
   #listener: NodeListener | undefined;
   #about: Pick<NodeRow, "url" | "delivers"> = { url: "", delivers: false };
   #session: Session | undefined;
@@ -78,6 +80,7 @@ export class Node {
     this.#connections = connections;
     this.#log = log;
     this.#notices = new WorkNotices(connections, (err) => log.warn({ err }, "nodes.notice_lost"));
+    this.readers = new Readers(this.#id, this.#notices);
   }
 
   /**
@@ -95,6 +98,7 @@ export class Node {
         const ours = keys.filter((key) => this.owns(key));
         if (ours.length > 0) listener.onWork(ours);
       },
+      onReading: (node, subscriptionId) => this.readers.add(node, subscriptionId),
       onAnyWork: () => listener.onAnyWork(),
       onNodes: () => this.#pause.end(),
     });

@@ -10,6 +10,8 @@ const lengthMax = 7_900;
 export type NoticeListener = {
   /** These subscriptions have work, or what else has a shard. */
   onWork: (keys: readonly string[]) => void;
+  /** The node waits for events of this subscription, and is to be told of them. */
+  onReading: (node: string, subscriptionId: string) => void;
   /** Anything may have work. Also called each time that notices may have been missed. */
   onAnyWork: () => void;
   /** Nodes have come or gone, or have given up shards. */
@@ -22,6 +24,7 @@ export function listenToNotices(connections: Connections, listener: NoticeListen
     const [subject, ...keys] = payload.split(" ");
     if (subject === "nodes") listener.onNodes();
     else if (subject === "work" && keys.length > 0) listener.onWork(keys);
+    else if (subject === "reading") listener.onReading(keys[0] ?? "", keys[1] ?? "");
     else listener.onAnyWork();
   };
   const listening = connections.listen(channel, onPayload, () => {
@@ -60,6 +63,13 @@ export class WorkNotices {
     if (this.#isSending || this.#waiting.size === 0) return;
     this.#isSending = true;
     void this.#send();
+  }
+
+  /** Says that the node waits for events of the subscription. */
+  sayReading(node: string, subscriptionId: string): void {
+    this.#connections
+      .query("SELECT pg_notify($1, $2)", [channel, `reading ${node} ${subscriptionId}`])
+      .catch(this.#onError);
   }
 
   async #send(): Promise<void> {

@@ -3,6 +3,7 @@ import type { WebhookEvent } from "../event-types.ts";
 import type { EventPage } from "../feed/schemas.ts";
 import type { MemberInput } from "../members/schemas.ts";
 import type { Message, MessageEdit, MessagePage, MessageInput } from "../messages/schemas.ts";
+import { cursorOf, markOf } from "../outbox/cursor.ts";
 import type {
   SubscriptionEdit,
   SubscriptionInput,
@@ -20,6 +21,9 @@ export const exampleIds = {
   subscription: "01a1f9f9-13be-7deb-8a37-b068c66ef662",
   event: "01a1f9fc-8bfd-7ade-93c6-509f31a7796a",
 };
+
+/** The cursor of that event. */
+export const exampleCursor = cursorOf({ seq: 3_592, mark: markOf(exampleIds.event) });
 
 /** A made-up signing secret of the real length. */
 export const exampleSecret = `whsec_${"EXAMPLE1".repeat(6)}`;
@@ -73,10 +77,12 @@ const messageInput: MessageInput = { body: "Version 4.2.0 is live." };
 const messageEdit: MessageEdit = { body: "Version 4.2.1 is live." };
 const memberInput: MemberInput = { user_id: exampleIds.user };
 
+const receiverUrl = "https://dashboard.example.com/parley";
+
 const subscription: WebhookSubscription = {
   id: exampleIds.subscription,
   name: "Deploy dashboard",
-  url: "https://dashboard.example.com/parley",
+  url: receiverUrl,
   events: ["message.created", "reaction.added"],
   channel_ids: null,
   status: "active",
@@ -99,7 +105,7 @@ const delivery: WebhookDelivery = {
 // No channel_ids: an example's exist in no workspace and would be refused.
 const subscriptionInput: SubscriptionInput = {
   name: subscription.name,
-  url: subscription.url,
+  url: receiverUrl,
   events: subscription.events,
 };
 
@@ -112,7 +118,7 @@ const incoming = {
 const eventPage: EventPage = {
   data: [
     {
-      cursor: "2rs-506f31a7796a",
+      cursor: exampleCursor,
       event: {
         id: exampleIds.event,
         type: "message.created",
@@ -121,7 +127,7 @@ const eventPage: EventPage = {
       },
     },
   ],
-  meta: { next: "2rs-506f31a7796a", caught_up: true },
+  meta: { next: exampleCursor, caught_up: true },
 };
 
 /** The example of each body, by the name of its component. */

@@ -6,7 +6,7 @@ import { ReactionAdded } from "../reactions/schemas.ts";
 import { Message } from "../messages/schemas.ts";
 import { Uuid } from "../input/validation.ts";
 import type { Operation, Parameter, PathItem, Schema } from "./document.ts";
-import { eventExamples, exampleIds, exampleSecret } from "./examples.ts";
+import { eventExamples, exampleCursor, exampleIds, exampleSecret } from "./examples.ts";
 import { finishedSchema } from "./schemas.ts";
 
 /** When each event fires, and what its envelope holds as `data` (specification part 6). */
@@ -116,6 +116,12 @@ function headersOf(event: WebhookEvent, rawBody: string): Parameter[] {
         "there may be a second signature after a space.",
       { type: "string" },
       standardSignature(secrets, exampleIds.event, sentAtSeconds, rawBody),
+    ),
+    header(
+      "X-Service-Cursor",
+      "The event's place in the feed of the subscription, to go on from: see the operation `listEvents`.",
+      { type: "string" },
+      exampleCursor,
     ),
   ];
 }

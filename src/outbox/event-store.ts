@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, lt, lte, max, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
-import { prepared, query } from "../database/prepared.ts";
+import { parameterOfJoin, prepared, query } from "../database/prepared.ts";
 import { cached } from "../database/cached.ts";
 import { deletedEvents, events, subscriptionFilters, subscriptions } from "../database/schema.ts";
 import { insertInto } from "../database/table-sql.ts";
@@ -11,29 +11,42 @@ export const queuedWithEventMax = 100;
 
 const matchingStatement = prepared((db) =>
   db
-    .select({ id: subscriptionFilters.subscriptionId })
+    .select({ id: subscriptionFilters.subscriptionId, url: subscriptions.url })
     .from(subscriptionFilters)
+    .innerJoin(subscriptions, eq(subscriptions.id, subscriptionFilters.subscriptionId))
     .where(
       and(
-        eq(subscriptionFilters.teamId, sql.placeholder("teamId")),
-        eq(subscriptionFilters.eventType, sql.placeholder("type")),
+        eq(subscriptionFilters.teamId, parameterOfJoin("teamId", "text")),
+        eq(subscriptionFilters.eventType, parameterOfJoin("type", "text")),
         // The empty string stands for every channel.
-        sql`${subscriptionFilters.channelId} IN ('', ${sql.placeholder("channelId")})`,
+        sql`${subscriptionFilters.channelId} IN ('', ${parameterOfJoin("channelId", "text")})`,
       ),
     )
     .limit(queuedWithEventMax + 1)
     .prepare(),
 );
 
-/**
- * Returns the ids of the subscriptions that match events of the type in the channel, at most `queuedWithEventMax` + 1.
- * Disabled ones are included: their events wait until they are enabled.
- */
+/** The ids of the subscriptions that an event matches. */
+export type Matching = {
+  /** Those that it is sent to. Disabled ones are included: their events wait until they are enabled. */
+  sentTo: readonly string[];
+  /** Those without a URL, whose events are only read. */
+  readBy: readonly string[];
+  /** Whether there are more than `queuedWithEventMax`, of which only the first are listed. */
+  isForMany: boolean;
+};
+
+/** Returns the subscriptions that match events of the type in the channel. */
 export const selectMatchingSubscriptions = cached(
-  (db, teamId: string, type: string, channelId: string): readonly string[] =>
-    matchingStatement(db)
-      .all({ teamId, type, channelId })
-      .map(({ id }) => id),
+  (db, teamId: string, type: string, channelId: string): Matching => {
+    const rows = matchingStatement(db).all({ teamId, type, channelId });
+    const idsOf = (found: typeof rows) => found.map(({ id }) => id);
+    return {
+      sentTo: idsOf(rows.filter(({ url }) => url !== "")),
+      readBy: idsOf(rows.filter(({ url }) => url === "")),
+      isForMany: rows.length > queuedWithEventMax,
+    };
+  },
 );
 
 const insertStatement = insertInto(events);

@@ -82,12 +82,14 @@ export function selectTeamWithFanOut(db: Connection, lastEvent: number): string 
 }
 
 const nextSubscriptionsStatement = query<{ id: string }, [string, string, string, string, number, number]>(
+  // Nothing is sent to those without a URL.
   `SELECT subscription_id AS id FROM subscription_filters
    WHERE team_id = ? AND event_type = ? AND channel_id = ? AND subscription_id > ? AND after_event < ?
+     AND (SELECT url FROM subscriptions WHERE subscriptions.id = subscription_id) <> ''
    ORDER BY subscription_id LIMIT ?`,
 );
 
-/** The next subscriptions, at most `limit`: those that existed when the event happened and still do. */
+/** The next subscriptions to send it to, at most `limit`: those that existed when the event happened and still do. */
 export function selectNextSubscriptions(
   db: Connection,
   { teamId, type, afterChannel, afterSubscription, eventSeq }: FanOut,
@@ -141,7 +143,8 @@ const stillToQueueStatement = query<Waiting, [string, string]>(
    JOIN subscription_filters AS filters ON filters.team_id = fan_outs.team_id AND filters.event_type = events.type
      AND filters.channel_id IN ('', fan_outs.channel_id) AND filters.after_event < fan_outs.event_seq
    WHERE fan_outs.team_id = cast(? AS text) AND filters.subscription_id = cast(? AS text)
-     AND (filters.channel_id, filters.subscription_id) > (fan_outs.after_channel, fan_outs.after_subscription)`,
+     AND (filters.channel_id, filters.subscription_id) > (fan_outs.after_channel, fan_outs.after_subscription)
+     AND (SELECT url FROM subscriptions WHERE subscriptions.id = filters.subscription_id) <> ''`,
 );
 
 /** The events still to be queued for the team's subscription. Reads all fan-outs of the team. */

@@ -8,7 +8,7 @@ export function subscriptionResource(row: SubscriptionRow): WebhookSubscription 
   return {
     id: row.id,
     name: row.name,
-    url: row.url,
+    url: row.url === "" ? null : row.url,
     events: eventTypesOf(row),
     channel_ids: channelIdsOf(row),
     status: row.status,

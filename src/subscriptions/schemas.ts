@@ -9,7 +9,7 @@ export const WebhookSubscription = Type.Object(
   {
     id: Uuid(),
     name: Type.String(),
-    url: Type.String({ format: "uri" }),
+    url: Nullable(Type.String({ format: "uri", description: "Null if it was created with `pull`." })),
     events: Type.Array(OneOf(webhookEvents)),
     channel_ids: Nullable(Type.Array(Uuid(), { description: "Null means the whole workspace." })),
     status: OneOf(["active", "disabled"]),
@@ -57,15 +57,14 @@ export const CreatedSubscription = Type.Object({
 /** The maximum number of channels that a subscription can list; for more, subscribe to the whole workspace. */
 const channelsMax = 1_000;
 
-/** The body of `POST /webhooks` (specification part 4). */
-export const SubscriptionInput = Type.Object({
-  name: Text({ maxLength: 255, minLength: 1, isName: true }),
-  url: Text({
-    maxLength: 2048,
-    minLength: 1,
-    format: "uri",
-    description: "A publicly reachable http or https address.",
-  }),
+const url = Text({
+  maxLength: 2048,
+  minLength: 1,
+  format: "uri",
+  description: "A publicly reachable http or https address.",
+});
+
+const common = {
   events: Type.Array(OneOf(webhookEvents), { minItems: 1, maxItems: 100 }),
   channel_ids: Type.Optional(
     Nullable(
@@ -76,9 +75,37 @@ export const SubscriptionInput = Type.Object({
       }),
     ),
   ),
+};
+
+const name = Text({ maxLength: 255, minLength: 1, isName: true });
+
+const pull = Type.Optional(
+  Type.Boolean({
+    description:
+      "True, with `url` null or omitted, if events are not to be sent, but read with `listEvents`.",
+  }),
+);
+
+/** The body of `POST /webhooks` (specification part 4). */
+export const SubscriptionInput = Type.Object({
+  name,
+  url: Nullable(url),
+  ...common,
+  pull,
 });
 export type SubscriptionInput = Static<typeof SubscriptionInput>;
 
+/** The body without `pull`: as the specification has it. */
+export const SentSubscriptionInput = Type.Object({ name, url, ...common, pull });
+
+/** The body with `pull`. */
+export const PulledSubscriptionInput = Type.Object({
+  name,
+  url: Type.Optional(Type.Null()),
+  ...common,
+  pull,
+});
+
 /** The body of `PATCH /webhooks/{subscription}`: what it leaves out stays as it is. */
-export const SubscriptionEdit = Type.Partial(SubscriptionInput);
+export const SubscriptionEdit = Type.Partial(Type.Object({ name, url, ...common }));
 export type SubscriptionEdit = Static<typeof SubscriptionEdit>;

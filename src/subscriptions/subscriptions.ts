@@ -13,7 +13,12 @@ import { newSecret } from "../secrets/secret-text.ts";
 import { selectActor } from "../users/store.ts";
 import { checkOf } from "../input/validation.ts";
 import { listedSubscription, subscriptionResource } from "./resource.ts";
-import { type ListedSubscription, SubscriptionInput, type WebhookSubscription } from "./schemas.ts";
+import {
+  type ListedSubscription,
+  PulledSubscriptionInput,
+  SentSubscriptionInput,
+  type WebhookSubscription,
+} from "./schemas.ts";
 import {
   deleteFilters,
   hasSubscriptions,
@@ -29,7 +34,8 @@ import { isForCreator } from "../outbox/creator-visibility.ts";
 import { newId, now } from "../system/repeatable.ts";
 
 /** A field that is misspelt would mean less or more than was meant: without `channel_ids`, the whole workspace. */
-const checkSubscriptionInput = checkOf(SubscriptionInput, { takesUnknown: false });
+const checkSentInput = checkOf(SentSubscriptionInput, { takesUnknown: false });
+const checkPulledInput = checkOf(PulledSubscriptionInput, { takesUnknown: false });
 
 /** What creating a subscription depends on. */
 export type SubscriptionParts = {
@@ -55,10 +61,10 @@ export async function createSubscription(
   actor: string,
   work?: TracedWork,
 ): Promise<{ data: WebhookSubscription; secret: string }> {
-  const { name, url, events, channel_ids } = checkSubscriptionInput(input);
+  const { name, url, events, channel_ids } = checkedInput(input);
   const channelIds = distinctIds(channel_ids);
   const errors: FieldErrors = {
-    ...(await urlErrors(url, guard, log)),
+    ...(url !== "" && (await urlErrors(url, guard, log))),
     ...(await database.ask((db) => channelErrors(db, { teamId, createdBy: actor }, channel_ids ?? []))),
   };
   if (Object.keys(errors).length > 0) throw invalid(errors);
@@ -95,6 +101,16 @@ export async function createSubscription(
     return created;
   }, work);
   return { data: subscriptionResource(row), secret };
+}
+
+/** Returns the input with the empty string as the URL of a subscription that has none. */
+function checkedInput(input: unknown) {
+  const { pull, url } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
+  if (pull === true) {
+    if ((url ?? null) !== null) throw invalid({ url: ["The url field must be null with pull."] });
+    return { ...checkPulledInput(input), url: "" };
+  }
+  return checkSentInput(input);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { revokeToken } from "../../src/tokens/tokens.ts";
+import { runJson } from "../support/cli.ts";
 import { apiClient } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { columnOf } from "../support/data.ts";
@@ -37,6 +38,20 @@ describe("the events of a subscription", () => {
     expect(afterFirst.data).toEqual(data.slice(1));
     const atEnd = await readPage(stage.api, listener.subscription, { after: meta.next });
     expect(atEnd).toEqual({ data: [], meta });
+  });
+
+  test("have the cursors that their deliveries carry, and replays of these", async () => {
+    const channel = await stage.channel();
+    await using listener = await stage.listen({ events: ["message.created"], channel_ids: [channel.id] });
+    await stage.post(channel, "hello");
+    await stage.drained(listener.subscription);
+    const [attempt] = (await stage.shown(listener.subscription)).deliveries;
+    await runJson(stage.dataDir, ["deliveries", "replay", attempt?.id ?? ""], {
+      WEBHOOKS_BLOCK_PRIVATE_URLS: "false",
+    });
+    const [event] = await readAll(stage.api, listener.subscription);
+    const carried = listener.receiver.requests.map(({ headers }) => headers.get("x-service-cursor"));
+    expect(carried).toEqual([event?.cursor ?? "", event?.cursor ?? ""]);
   });
 
   test("come in pages of the size that was asked for, and none is missing between two pages", async () => {

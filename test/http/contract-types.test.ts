@@ -89,7 +89,8 @@ describe("the types of the resources are those of the specification, and so are 
     expectTypeOf<Static<typeof WebhookDelivery>>().toEqualTypeOf<specified.Delivery>();
     expectTypeOf<Static<typeof SubscriptionInput>>().toEqualTypeOf<{
       name: string;
-      url: string;
+      url: string | null;
+      pull?: boolean;
       events: specified.Event[];
       channel_ids?: string[] | null;
     }>();

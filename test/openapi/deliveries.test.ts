@@ -22,7 +22,8 @@ test.each(deliveries)(
   ({ event, operation }) => {
     const headers = operation.parameters.map((parameter) => ("name" in parameter ? parameter.name : ""));
     expect(headers.slice(0, 3)).toEqual(["X-Service-Event", "X-Service-Delivery", "X-Service-Signature"]);
-    expect(headers.slice(3)).toEqual(["webhook-id", "webhook-timestamp", "webhook-signature"]);
+    expect(headers.slice(3, 6)).toEqual(["webhook-id", "webhook-timestamp", "webhook-signature"]);
+    expect(headers.slice(6)).toEqual(["X-Service-Cursor"]);
     const [body] = bodiesOf(operation);
     expect(body?.example).toMatchObject({ type: event });
     expect(body && complaintsAbout(body)).toEqual([]);

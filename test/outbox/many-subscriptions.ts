@@ -47,7 +47,7 @@ export async function subscribeOften(
     for (const rows of chunks(others)) await tx.insert(subscriptions).values(rows);
     for (const rows of chunks(filtersOfOthers)) await tx.insert(subscriptionFilters).values(rows);
   });
-  return [first, ...others].map(({ id, url }) => ({ id, path: pathOf(url) }));
+  return [first, ...others].map(({ id, url }) => ({ id, path: pathOf(url ?? "") }));
 }
 
 function address(receiver: Pick<Receiver, "url">): { url: string } {

@@ -43,7 +43,8 @@ export type Event =
 export type Subscription = {
   id: string;
   name: string;
-  url: string;
+  /** Null where nothing is sent, which is beyond the specification. */
+  url: string | null;
   events: Event[];
   channel_ids: string[] | null;
   status: "active" | "disabled";
@@ -66,7 +67,7 @@ export type Delivery = {
 export type SubscriptionWithDeliveries = {
   id: string;
   name: string;
-  url: string;
+  url: string | null;
   events: Event[];
   channel_ids: string[] | null;
   status: "active" | "disabled";

@@ -150,6 +150,7 @@ export function takeNumbers({ events, settled }: Rows, { rows }: Result, commit:
   for (const [at, event] of events.entries()) {
     event.seq = Number(eventSeqs[at] ?? 0);
     for (const id of event.subscriptionIds) commit.subscriptionsWithWork.add(id);
+    for (const id of event.readBy) commit.subscriptionsToRead.add(id);
   }
   for (const [at, each] of settled.entries()) each.seq = Number(attemptSeqs[at] ?? 0);
   if (streaks.length === 0) return;

@@ -88,9 +88,8 @@ export async function openPostgres(
   );
 
   const listeners: Array<Parameters<Database["onWork"]>[0]> = [];
-  const announce = ({ subscriptionsWithWork, hasFanOuts }: Commit) => {
-    if (subscriptionsWithWork.size > 0 || hasFanOuts)
-      for (const listener of listeners) listener(subscriptionsWithWork, hasFanOuts);
+  const announce = (commit: Commit) => {
+    if (commit.hasNews) for (const listener of listeners) listener(commit.subscriptionsWithWork, commit);
   };
   // A commit without rows, which notes its number.
   const commitNothing = appendRowsOver(connections);
