@@ -36,6 +36,7 @@ export function whyNotAsked(
   );
   if (isEdited && seq !== undefined && asking && asking.afterEvent >= seq)
     return `what it asks for was changed later, at ${edit.at}`;
+  if (row.url === "") return "it has no URL: its events are read, and nothing is sent";
   // Nobody asked for it then, or the event would be stored.
   return seq === undefined ? "nobody asked for it when it happened, so it was not stored" : undefined;
 }

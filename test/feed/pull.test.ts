@@ -68,6 +68,15 @@ describe("a subscription that is only read", () => {
     expect(await stage.shown(subscription)).toMatchObject({ deliveries: [] });
   });
 
+  test("is no hole in the explanation of an event", async () => {
+    const channel = await stage.channel();
+    const subscription = await createPulled({ channel_ids: [channel.id] });
+    await stage.post(channel, "explained");
+    const [read] = await readAll(stage.api, subscription);
+    const { stdout } = await run(stage.dataDir, ["deliveries", "explain", read?.event.id ?? ""]);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain("its events are read, and nothing is sent");
+  });
+
   test.each([
     ["neither a URL nor pull", {}, "url", "is required"],
     ["a URL of null without pull", { url: null }, "url", "must be a string"],
@@ -86,7 +95,7 @@ describe("a subscription that is only read", () => {
     expect(created).toMatchObject({ name: "by hand", url: null });
     for (const command of [["list"], ["show", "by hand"]]) {
       const { stdout } = await run(stage.dataDir, ["webhooks", ...command]);
-      expect(stdout).toContain("(none: events are read)");
+      expect(stdout).toContain("only read");
     }
     const pinged = await runRefused(stage.dataDir, ["webhooks", "ping", "by hand"]);
     expect(pinged).toMatchObject({ status: 1, message: expect.stringContaining("has no URL") as string });
