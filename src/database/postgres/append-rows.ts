@@ -22,13 +22,27 @@ export type AppendRows = (
 
 const parameters = 47;
 
+/** The tables that each kind of rows changes. */
+const tablesOf: Record<keyof Rows, readonly string[]> = {
+  messages: ["channels", "messages"],
+  events: ["events", "jobs"],
+  settled: ["attempts", "jobs", "subscriptions"],
+  tokenUses: ["tokens"],
+  queueLeads: ["queue_clock"],
+};
+
 /** See `migrations/postgres/0006_failed_attempts.sql`. */
-export const appendQuery: Query = {
+const appendQuery = {
   sql: `SELECT said, stamp_now, event_seqs, attempt_seqs, streaks, disabling FROM append_rows(${Array.from({ length: parameters }, (_, at) => `$${at + 1}`).join(", ")})`,
   isChange: true,
-  tables: ["channels", "messages", "events", "jobs", "attempts", "subscriptions", "tokens", "queue_clock"],
   hasResult: true,
 };
+
+/** The query that writes the rows, with the tables that these change. */
+export function appendQueryOf(rows: Rows): Query {
+  const kinds = (Object.keys(tablesOf) as Array<keyof Rows>).filter((kind) => rows[kind].length > 0);
+  return { ...appendQuery, tables: [...new Set(kinds.flatMap((kind) => tablesOf[kind]))] };
+}
 
 type Said = [
   said: "written" | "found" | "stale" | "fan_outs" | "disabling",
@@ -78,7 +92,7 @@ export function appendRowsOver(connections: Connections): AppendRows {
 /** A commit of its own: which of its process's it is, and whether it may have been sent before. */
 type OwnCommit = { session: string; number: number; isRepeat: boolean };
 
-/** The parameters of `appendQuery`. Without a commit of its own it is part of a transaction that holds the lock. */
+/** The parameters of `appendQueryOf`. Without a commit of its own it is part of a transaction that holds the lock. */
 export function parametersOf(
   { messages, events, settled, tokenUses, queueLeads }: Rows,
   {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Rows } from "../appended.ts";
 import type { Commit } from "../commit.ts";
-import { appendQuery, parametersOf, takeNumbers } from "./append-rows.ts";
+import { appendQueryOf, parametersOf, takeNumbers } from "./append-rows.ts";
 import { Interruption, type Answers, type Query, type Result } from "./statements.ts";
 
 /** A statement with its parameters. */
@@ -130,7 +130,8 @@ export class StatementRun implements Answers {
     const rows = appended.takeAll();
     this.#written.set(this.#next, rows);
     const parameters = parametersOf(rows, { version: null });
-    if (!this.#known(appendQuery, parameters)) this.#put(appendQuery, parameters);
+    const query = appendQueryOf(rows);
+    if (!this.#known(query, parameters)) this.#put(query, parameters);
   }
 
   async #sendUnsent(last?: Sent): Promise<Result> {
