@@ -155,7 +155,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
             }),
           }),
       events: await prompts.choices(options.event, {
-        question: "Which events are wanted?",
+        question: "Which events should be sent?",
         option: "--event EVENT",
         words: webhookEvents,
       }),

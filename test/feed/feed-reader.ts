@@ -2,15 +2,23 @@ import { expect } from "bun:test";
 import type { EventPage } from "../../src/feed/schemas.ts";
 import type { ApiClient } from "../support/client.ts";
 
+/** What a page may be asked for. */
+export type Query = { after?: string | undefined; limit?: number; wait?: number };
+
+/** The path of a page of the subscription's events. */
+export function pathOf({ id }: { id: string }, query: Query): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
+  return `/webhooks/${id}/events?${String(given)}`;
+}
+
 /** Reads one page of the subscription's events, as the query asks for them. */
 export async function readPage(
   api: ApiClient,
-  { id }: { id: string },
-  query: { after?: string | undefined; limit?: number; wait?: number } = {},
+  subscription: { id: string },
+  query: Query = {},
 ): Promise<EventPage> {
-  const given = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
-  const answer = await api.get<EventPage>(`/webhooks/${id}/events?${String(given)}`);
+  const answer = await api.get<EventPage>(pathOf(subscription, query));
   expect(answer.status, answer.text).toBe(200);
   return answer.json;
 }
