@@ -68,13 +68,14 @@ describe("a subscription that is only read", () => {
     expect(await stage.shown(subscription)).toMatchObject({ deliveries: [] });
   });
 
-  test("is no hole in the explanation of an event", async () => {
+  test("is no hole in the explanation and in the account of an event", async () => {
     const channel = await stage.channel();
     const subscription = await createPulled({ channel_ids: [channel.id] });
     await stage.post(channel, "explained");
     const [read] = await readAll(stage.api, subscription);
     const { stdout } = await run(stage.dataDir, ["deliveries", "explain", read?.event.id ?? ""]);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("its events are read, and nothing is sent");
+    expect(await runJson(stage.dataDir, ["deliveries", "account"])).toMatchObject({ missing: 0 });
   });
 
   test.each([
