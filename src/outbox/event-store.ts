@@ -7,7 +7,7 @@ import { insertInto } from "../database/table-sql.ts";
 import { envelopeOf } from "./envelope.ts";
 
 /** An event that matches more subscriptions is queued for them after its own commit, as a fan-out. */
-export const queuedWithEventMax = 100;
+const queuedWithEventMax = 100;
 
 const matchingStatement = prepared((db) =>
   db
