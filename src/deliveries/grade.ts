@@ -18,8 +18,8 @@ export type Grade = {
 } & TestAnswer;
 
 /**
- * Sends four pings to the subscription's receiver: a good one, one that is signed with another secret, one that was signed
- * an hour ago, and the good one once more. Returns the grades in this order. None is logged or counted.
+ * Sends four pings to the subscription's receiver: a good one, one that is signed with another secret, one that was
+ * signed an hour ago, and the good one once more. Returns the grades in this order. None is logged or counted.
  * @throws DomainError `not_found` when the team has no such subscription; `key_missing` when its secret cannot be read.
  */
 export async function grade(parts: TestParts, teamId: string, id: string): Promise<Grade[]> {
@@ -45,16 +45,23 @@ function graded(request: Grade["request"], answer: TestAnswer): Grade {
 }
 
 function adviceFor(request: Grade["request"], { succeeded, error }: TestAnswer): string {
-  switch (request) {
-    case "good":
-      return `A genuine request failed: ${error}. Does the receiver have this subscription's secret, and does it verify the raw body?`;
-    case "repeated":
-      return "The same request came twice, as it does after a lost answer. Answer 2xx again, and handle each id once.";
-    case "forged":
-    case "stale":
-      if (!succeeded) return `It was not accepted, but not refused either: ${error}. Answer 401.`;
-      return request === "forged"
-        ? "It was accepted, though it was signed with another secret: anybody can send events. Verify the signature, and answer 401."
-        : "It was accepted, though it was signed an hour ago: a recorded request can be sent again. Refuse timestamps that are more than five minutes off.";
+  if (request === "good") {
+    return (
+      `A genuine request failed: ${error}. Does the receiver have this subscription's secret, and does it verify the ` +
+      "raw body?"
+    );
   }
+  if (request === "repeated")
+    return "The same request came twice, as it does after a lost answer. Answer 2xx again, and handle each id once.";
+  if (!succeeded) return `It was not accepted, but not refused either: ${error}. Answer 401.`;
+  if (request === "forged") {
+    return (
+      "It was accepted, though it was signed with another secret: anybody can send events. Verify the signature, and " +
+      "answer 401."
+    );
+  }
+  return (
+    "It was accepted, though it was signed an hour ago: a recorded request can be sent again. Refuse timestamps that " +
+    "are more than five minutes off."
+  );
 }

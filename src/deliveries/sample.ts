@@ -7,8 +7,9 @@ import { sendTestRequests, type TestAnswer, testMessage, type TestParts } from "
 export type SentSample = { event_id: string; event_type: WebhookEvent } & TestAnswer;
 
 /**
- * Sends a made-up event to the subscription's receiver, whichever events it subscribes to and also if it is disabled. The
- * envelope has `"sample": true`, which is signed like all of it. It is not logged and does not change the failure streak.
+ * Sends a made-up event to the subscription's receiver, whichever events it subscribes to and also if it is disabled.
+ * The envelope has `"sample": true`, which is signed like all of it. It is not logged and does not change the failure
+ * streak.
  * @throws DomainError `not_found` when the team has no such subscription; `key_missing` when its secret cannot be read.
  */
 export async function sendSample(

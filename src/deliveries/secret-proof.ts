@@ -7,8 +7,8 @@ import { sendTestRequests, type TestAnswer, testMessage, type TestParts } from "
 export type SecretProof = { genuine: TestAnswer; forged: TestAnswer };
 
 /**
- * Tries whether the subscription's receiver has its newest secret, and verifies at all. Returns that secret too, as it is
- * stored.
+ * Tries whether the subscription's receiver has its newest secret, and verifies at all. Returns that secret too, as it
+ * is stored.
  * @throws DomainError `not_found` when the team has no such subscription; `key_missing` when its secret cannot be read.
  */
 export async function proveSecret(

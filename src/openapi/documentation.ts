@@ -59,7 +59,10 @@ const page = `<!doctype html>
     <link rel="stylesheet" href="docs/page.css">
   </head>
   <body>
-    <nav><a href="docs/webhooks">Webhooks: check a signature, see events and retries</a> <a href="openapi.json">The OpenAPI document</a></nav>
+    <nav>
+      <a href="docs/webhooks">Webhooks: check a signature, see events and retries</a>
+      <a href="openapi.json">The OpenAPI document</a>
+    </nav>
     <main id="reference"></main>
     <noscript>This page needs JavaScript. The same document is at <a href="openapi.json">openapi.json</a>.</noscript>
     <script src="docs/swagger-ui-bundle.js"></script>
@@ -83,8 +86,8 @@ export type DocumentedSettings = Pick<
 >;
 
 /**
- * `/api/v1/openapi.json` and, for people, `/api/v1/docs` and `/api/v1/docs/webhooks`. None needs a token, nor is part of
- * the API that they describe. The server has all files of the pages, so they work without the internet.
+ * `/api/v1/openapi.json` and, for people, `/api/v1/docs` and `/api/v1/docs/webhooks`. None needs a token, nor is part
+ * of the API that they describe. The server has all files of the pages, so they work without the internet.
  */
 export function documentationRoutes(settings: DocumentedSettings) {
   const document = lazily(async () => {

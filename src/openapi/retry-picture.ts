@@ -41,8 +41,9 @@ export function retryPicture({ webhooksMaxAttempts, webhooksBackoffBase }: Retry
     rows.push(`<text x="${left}" y="${y}">and ${more} more, up to attempt ${waits.length}</text>`);
   }
   const height = rows.length * rowHeight;
+  const viewBox = `0 0 ${width} ${height}`;
   const label = `Attempts at delivering one event: ${waits.length}, with growing waits between them`;
-  return `<svg class="retries" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">${rows.join("")}</svg>`;
+  return `<svg class="retries" viewBox="${viewBox}" role="img" aria-label="${label}">${rows.join("")}</svg>`;
 }
 
 /** "10 s", "1 min", "3 h 36 min": the two largest units that are not zero. */

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { deliverySignature, standardSignature } from "../../src/deliveries/signature.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { deliverySignature } from "../../src/deliveries/signature.ts";
 import { newSecret } from "../../src/secrets/secret-text.ts";
 import { type BrowserPage, openPage } from "../support/browser.ts";
 import { until } from "../support/conditions.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { startWebhookStage } from "../support/webhook-stage.ts";
+import { delivery, linesOf, type SignedRequest } from "./signed-delivery.ts";
 
 let server: TestServer;
 let page: BrowserPage;
@@ -18,32 +22,11 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-const secret = newSecret("whsec_");
-const id = "01a1f9fc-8bfd-7ade-93c6-509f31a7796a";
-const envelope = JSON.stringify({
-  id,
-  type: "channel.member_added",
-  created_at: "2026-11-20T17:24:00.125+00:00",
-  data: { channel_id: id, user: { id, name: "Zoë <z@example.com>", type: "human" } },
-});
-
-type Request = { headers: Record<string, string>; body: string; secret: string };
-
-/** A delivery of the envelope, signed now or so many seconds ago. */
-function delivery(ageSeconds = 0, body = envelope): Request {
-  const time = Math.floor(Date.now() / 1000) - ageSeconds;
-  const headers = {
-    "X-Service-Delivery": id,
-    "X-Service-Signature": deliverySignature([secret], time, body),
-    "webhook-id": id,
-    "webhook-timestamp": String(time),
-    "webhook-signature": standardSignature([secret], id, time, body),
-  };
-  return { headers, body, secret };
-}
-
 /** What the page says about both signatures once this is pasted into it. */
-async function verdicts({ headers, body, secret }: Request, pasted = linesOf(headers)): Promise<string[]> {
+async function verdicts(
+  { headers, body, secret }: SignedRequest,
+  pasted = linesOf(headers),
+): Promise<string[]> {
   const values = { headers: pasted, body, secret };
   await page.value(`for (const [id, value] of Object.entries(${JSON.stringify(values)})) {
     document.getElementById(id).value = value;
@@ -55,12 +38,6 @@ async function verdicts({ headers, body, secret }: Request, pasted = linesOf(hea
 async function shownVerdicts(shownOn: BrowserPage): Promise<string[]> {
   const texts = `[...document.querySelectorAll("#result article")].map(({ innerText }) => innerText)`;
   return (await shownOn.value(texts)) as string[];
-}
-
-function linesOf(headers: Record<string, string>): string {
-  return Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join("\n");
 }
 
 async function isReady(opened: BrowserPage): Promise<void> {
@@ -118,7 +95,7 @@ test("during a rotation one of two signatures is enough", async () => {
 });
 
 describe("the page names the reason when", () => {
-  type Change = (given: Request) => Request;
+  type Change = (given: SignedRequest) => SignedRequest;
   const body =
     (change: (body: string) => string): Change =>
     (given) => ({ ...given, body: change(given.body) });
@@ -250,6 +227,21 @@ test("the sample that the page fills in matches, and the secret is hidden until 
   expect(await page.value("document.getElementById('secret').type")).toBe("text");
   await page.click("button[type=reset]");
   await until("the verdicts are gone", async () => (await shownVerdicts(page)).length === 0);
+});
+
+test("a body with line breaks of Windows is taken from a file, byte for byte", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "body");
+  const given = delivery(0, '{\r\n"id": 1}\r\n');
+  writeFileSync(path, given.body);
+  for (const verdict of await verdicts(given)) expect(verdict).toContain("does not match");
+  const { root } = (await page.call("DOM.getDocument")) as { root: { nodeId: number } };
+  const { nodeId } = await page.call("DOM.querySelector", { nodeId: root.nodeId, selector: "#file" });
+  await page.call("DOM.setFileInputFiles", { nodeId, files: [path] });
+  await until("the file is read", async () =>
+    (await shownVerdicts(page)).every((verdict) => verdict.includes("\nmatches\n")),
+  );
+  await page.click("button[type=reset]");
 });
 
 test("the page shows each event and the retries as the settings have them", async () => {

@@ -1,5 +1,5 @@
-// Says whether the signatures of a delivery match, and if not, why: it tries what commonly happens to secrets and bodies
-// on their way, and names what would have matched.
+// Says whether the signatures of a delivery match, and if not, why: it tries what commonly happens to secrets and
+// bodies on their way, and names what would have matched.
 import { hmacSha256, joined } from "./hmac-sha256.js";
 import { changedBodies, changedSecrets, oddities } from "./common-changes.js";
 
