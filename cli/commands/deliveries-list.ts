@@ -1,6 +1,5 @@
 import { type Command, Option } from "commander";
 import { readSetting } from "../../src/config.ts";
-import type { Database } from "../../src/database/database.ts";
 import { AttemptFeed } from "../../src/deliveries/attempt-feed.ts";
 import {
   type AttemptFilter,
@@ -13,6 +12,7 @@ import { findMessage, timesOf } from "../../src/messages/search.ts";
 import { eventsOfMessage, findEvent } from "../../src/outbox/event-search.ts";
 import { getSubscriptionNamed } from "../../src/subscriptions/subscriptions.ts";
 import { timestamp } from "../../src/timestamp.ts";
+import { changed } from "../invocation/changes.ts";
 import { addCommand } from "../invocation/command.ts";
 import { parseMoment } from "../invocation/durations.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
@@ -42,9 +42,6 @@ const longestResult = "failed 500".length;
 
 /** A terminal of this width has room for whole ids. */
 const roomForIds = 110;
-
-/** How often `--follow` checks for new attempts, in milliseconds. */
-const followEveryMs = 250;
 
 /** Adds `parley deliveries list`. */
 export function addDeliveriesList(noun: Command, invocation: Invocation): void {
@@ -187,16 +184,4 @@ function lineOf(attempt: ListedAttempt, maxAttempts: number): string {
     hasRoom ? id : shortId(id),
     webhook.name,
   ].join("  ");
-}
-
-/** Resolves when the data may have changed since the version `seen`, to the version of now, or once `isOver`. */
-async function changed(database: Database, seen: number, isOver: () => boolean): Promise<number> {
-  while (!isOver()) {
-    const version = database.file?.dataVersion();
-    if (version !== undefined && version !== seen) return version;
-    await Bun.sleep(followEveryMs);
-    // Only a file says whether anything has changed.
-    if (version === undefined) return seen;
-  }
-  return seen;
 }

@@ -1,17 +1,27 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import {
   type SignatureVerdict,
   verifyDeliverySignature,
   verifyStandardSignature,
 } from "../../src/deliveries/signature.ts";
 import { DomainError } from "../../src/errors.ts";
+import { type WebhookEvent, webhookEvents } from "../../src/event-types.ts";
 import { hasCode } from "../../src/system/error-code.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { stopSignal } from "../invocation/stop-signal.ts";
 import { wholeNumber } from "../invocation/whole-number.ts";
+import { prettyLines } from "../terminal/pretty-json.ts";
+import { forward } from "./listen-forwarding.ts";
 
-type ListenOptions = { port: number; secret?: string | undefined; status: number };
+type ListenOptions = {
+  port: number;
+  secret?: string | undefined;
+  status: number;
+  forwardTo?: string;
+  event?: WebhookEvent[];
+  channel?: string[];
+};
 
 /** In bytes; a delivery is far smaller. */
 const bodyBytesMax = 1024 * 1024;
@@ -24,6 +34,7 @@ export function addListen(program: Command, invocation: Invocation): void {
       "PARLEY_LISTEN_SECRET=whsec_… parley listen --port 9000",
       "parley listen --secret -",
       "parley listen --status 500",
+      "parley listen --forward-to http://localhost:3000/hooks --event message.created",
     ],
   })
     .option("--port <port>", "port to listen on, 0 for any free one", wholeNumber(0, 65_535), 9000)
@@ -32,11 +43,30 @@ export function addListen(program: Command, invocation: Invocation): void {
       "the signing secret, or - for a prompt or standard input; other users of this machine can see it in ps, " +
         "unlike PARLEY_LISTEN_SECRET",
     )
-    .option("--status <status>", "response status", wholeNumber(200, 599), 200)
+    .option(
+      "--status <status>",
+      "response status; a wrong signature gets 401 if there is a secret",
+      wholeNumber(200, 599),
+      200,
+    )
+    .addOption(
+      new Option(
+        "--forward-to <url>",
+        "subscribe meanwhile, and send each event of this data folder's team there, signed",
+      ).conflicts(["port", "status"]),
+    )
+    .addOption(
+      new Option("--event <event...>", "event to forward; repeatable (default: all)").choices(webhookEvents),
+    )
+    .option("--channel <channel...>", "forward only events of this channel; repeatable (default: all)")
     .action(async (given: ListenOptions) => {
+      const { forwardTo } = given;
+      if (forwardTo === undefined && (given.event ?? given.channel))
+        throw new DomainError("usage", "--event and --channel go with --forward-to.");
       const secret = await secretOf(invocation, given);
       const options = { ...given, secret };
       const stopped = stopSignal();
+      if (forwardTo !== undefined) return await forward(invocation, { ...options, forwardTo }, stopped);
       const server = serve(invocation, options);
       const url = `http://localhost:${server.port}/`;
       invocation.output.done({
@@ -88,7 +118,8 @@ function subscribingHint(url: string): string[] {
     "  parley webhooks create --name Local --event message.created \\",
     `    --url ${url}`,
     "",
-    "The server needs the same setting to deliver to this machine.",
+    "The server needs the same setting to deliver to this machine. To try a receiver",
+    "of your own with any server: parley listen --forward-to URL",
     "",
   ];
 }
@@ -98,17 +129,20 @@ async function receive({ output }: Invocation, options: ListenOptions, request: 
   const { headers } = request;
   const { secret } = options;
   const now = Date.now() / 1000;
+  const verdicts =
+    secret === undefined
+      ? []
+      : [
+          verifyDeliverySignature(headers.get("x-service-signature"), body, secret, now),
+          verifyStandardSignature(headers, body, secret, now),
+        ];
+  const [signature, standardSignature] = verdicts;
+  const isRefused = verdicts.some(({ ok }) => !ok);
   const received = {
     event: headers.get("x-service-event"),
     delivery: headers.get("x-service-delivery"),
-    signature: inWords(
-      secret === undefined
-        ? undefined
-        : verifyDeliverySignature(headers.get("x-service-signature"), body, secret, now),
-    ),
-    standard_signature: inWords(
-      secret === undefined ? undefined : verifyStandardSignature(headers, body, secret, now),
-    ),
+    signature: inWords(signature),
+    standard_signature: inWords(standardSignature),
     body: new TextDecoder().decode(body),
   };
   // Standard output holds one document, the URL, as with `serve`; deliveries go to the log.
@@ -119,20 +153,13 @@ async function receive({ output }: Invocation, options: ListenOptions, request: 
     );
     output.line(`  signature: ${received.signature}`);
     if (secret !== undefined) output.line(`  webhook-signature: ${received.standard_signature}`);
-    for (const line of pretty(received.body)) output.line(`  ${line}`);
+    for (const line of prettyLines(received.body)) output.line(`  ${line}`);
   }
-  return new Response(null, { status: options.status });
+  // As a receiver should, so that whoever tries a sender sees it refused.
+  return new Response(null, { status: isRefused ? 401 : options.status });
 }
 
 function inWords(verdict: SignatureVerdict | undefined): string {
   if (verdict === undefined) return "not verified, no secret given";
   return verdict.ok ? "valid" : `refused, ${verdict.reason}`;
-}
-
-function pretty(body: string): string[] {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2).split("\n");
-  } catch {
-    return [body];
-  }
 }

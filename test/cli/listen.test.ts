@@ -21,7 +21,7 @@ async function deliver(url: string, body: string, signedWith?: string): Promise<
   return (await fetch(url, { method: "POST", body, headers })).status;
 }
 
-test("listen prints each request and whether its signature is valid, and exits with 0 on Ctrl-C", async () => {
+test("listen prints each request and whether its signature is valid, refuses it if not, and exits with 0 on Ctrl-C", async () => {
   await using screen = onTerminal("/nonexistent", ["listen", "--port", "0", "--secret", secret]);
   await screen.shows("Listening at http://localhost:");
   await screen.shows("Stop it with Ctrl-C.");
@@ -32,11 +32,11 @@ test("listen prints each request and whether its signature is valid, and exits w
   await screen.shows("  signature: valid");
   await screen.shows("  webhook-signature: valid");
   await screen.shows('    "body": "hi \\u001b[31m"');
-  expect(await deliver(url, "no JSON \u001b[31m", "whsec_of_another")).toBe(200);
+  expect(await deliver(url, "no JSON \u001b[31m", "whsec_of_another")).toBe(401);
   await screen.shows("  signature: refused, mismatch");
   await screen.shows("  webhook-signature: refused, mismatch");
   await screen.shows("no JSON \\u{1b}[31m");
-  expect(await deliver(url, "{}")).toBe(200);
+  expect(await deliver(url, "{}")).toBe(401);
   await screen.shows("  signature: refused, missing");
   await screen.shows("  webhook-signature: refused, missing");
   for (const line of screen.text.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
@@ -51,7 +51,7 @@ test("listen takes the secret from the environment, where ps does not show it", 
   const [url = ""] = /http:\/\/localhost:\d+\//.exec(screen.text) ?? [];
   expect(await deliver(url, "{}", secret)).toBe(200);
   await screen.shows("  signature: valid");
-  expect(await deliver(url, "{}", "whsec_of_another")).toBe(200);
+  expect(await deliver(url, "{}", "whsec_of_another")).toBe(401);
   await screen.shows("  signature: refused, mismatch");
   screen.type(keys.interrupt);
   expect(await screen.ended()).toBe(0);
@@ -72,14 +72,14 @@ test("listen asks for the secret on a terminal without echoing it", async () => 
 
 test("listen reads the secret from a pipe, and fails if that is empty", async () => {
   const listen = ["listen", "--port", "0", "--secret", "-"];
-  const piped = async (text: string) => {
+  const piped = async (text: string, answer: number) => {
     await using listening = startServing("/nonexistent", listen, {}, new Blob([text]));
     const [url = ""] = /http:\/\/localhost:\d+\//.exec(await listening.firstLine()) ?? [];
-    expect(await deliver(url, "{}", secret)).toBe(200);
+    expect(await deliver(url, "{}", secret)).toBe(answer);
     return (await listening.stop()).rest;
   };
-  expect(await piped(`${secret}\n`)).toContain("  signature: valid");
-  expect(await piped("whsec_of_another")).toContain("  signature: refused, mismatch");
+  expect(await piped(`${secret}\n`, 200)).toContain("  signature: valid");
+  expect(await piped("whsec_of_another", 401)).toContain("  signature: refused, mismatch");
   const { status, message } = await runRefused("/nonexistent", listen);
   expect({ status, message }).toEqual({
     status: 2,
