@@ -1,5 +1,6 @@
 import { type AddressBlock, parseAddressBlocks } from "./input/address-block.ts";
 import { parseAllowedNetworks } from "./input/allowed-networks.ts";
+import { readCertificateFile } from "./input/certificate-file.ts";
 import { parseDatabaseUrl } from "./input/database-url.ts";
 import { parseListenAddress } from "./input/listen-address.ts";
 import { parseKey } from "./input/secret-key.ts";
@@ -22,6 +23,8 @@ export type WebhooksVisibility = "workspace" | "creator";
 
 const allowedNetworks = "networks and addresses like 10.1.0.0/16 and fd00:1::/48, separated by commas";
 
+const certificateFile = "the absolute path of a file with certificates of authorities in PEM";
+
 const trueOrFalse = { takes: "true or false", parse: parseBoolean };
 
 /** All settings: the name in the environment, the accepted values, and the default. */
@@ -40,6 +43,20 @@ export const settings = {
     name: "WEBHOOKS_DELIVERY_RETENTION_DAYS",
     ...wholeNumber(0, 36_500),
     fallback: 30,
+  },
+  /** The certificates of authorities that receivers' certificates may be from, each in PEM, beside the usual ones. */
+  webhooksCaFile: {
+    name: "WEBHOOKS_CA_FILE",
+    takes: certificateFile,
+    parse: (path: string) => {
+      const read = readCertificateFile(path);
+      return "problem" in read ? undefined : read.certificates;
+    },
+    problemOf: (path: string) => {
+      const read = readCertificateFile(path);
+      return "problem" in read ? `is ${path}, which ${read.problem}; it takes ${certificateFile}` : "";
+    },
+    fallback: [] as string[],
   },
   /** Which channels' events a subscription receives: all, or those that its creator may see. */
   webhooksVisibility: {

@@ -29,7 +29,7 @@ export type Outgoing = {
   guard: AddressGuard;
   /** For the whole attempt, from the DNS look-up to the last header (`WEBHOOKS_TIMEOUT`). */
   timeoutMs: number;
-  /** A certificate authority to trust instead of the usual ones, in PEM; only tests set it. */
+  /** All certificate authorities to trust, in PEM; without it the usual ones (`WEBHOOKS_CA_FILE`). */
   ca?: string | undefined;
 };
 

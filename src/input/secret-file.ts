@@ -1,39 +1,12 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { isAbsolute } from "node:path";
+import { readSettingFile } from "./setting-file.ts";
 
 /** The maximum size of a secret in a file, in bytes. */
 export const secretBytesMax = 4_096;
 
 /**
  * The text of a file that holds one secret, without the newline at its end; or why it cannot be used and what to do, as
- * the end of a sentence that begins with its path. A link is followed, because mounted secrets often are links. Never
- * waits: a pipe or a device is refused.
+ * the end of a sentence that begins with its path.
  */
 export function readSecretFile(path: string): { text: string } | { problem: string } {
-  // The folder that a program is started in depends on who starts it.
-  if (!isAbsolute(path)) return { problem: "is not an absolute path. Begin it with a slash" };
-  let file: number | undefined;
-  try {
-    // Without blocking, in case it is a pipe.
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!fstatSync(file).isFile()) return { problem: "is not a regular file. Write the secret to one" };
-    return readAll(file);
-  } catch (error) {
-    return { problem: `cannot be read (${error instanceof Error ? error.message : String(error)})` };
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
-}
-
-function readAll(file: number): { text: string } | { problem: string } {
-  const bytes = Buffer.alloc(secretBytesMax + 1);
-  let length = 0;
-  while (length < bytes.length) {
-    const read = readSync(file, bytes, length, bytes.length - length, null);
-    if (read === 0) break;
-    length += read;
-  }
-  if (length > secretBytesMax) return { problem: `is over ${secretBytesMax} bytes, too large for a secret` };
-  const text = bytes.toString("utf8", 0, length).replace(/\r?\n$/, "");
-  return text === "" ? { problem: "is empty. Write the secret to it" } : { text };
+  return readSettingFile(path, { what: "secret", bytesMax: secretBytesMax });
 }

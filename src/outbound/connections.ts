@@ -32,7 +32,7 @@ export type Destination = {
   url: URL;
   /** The address that the address guard has vetted for this attempt. */
   address: string;
-  /** Certificate authorities to trust instead of the usual ones, in PEM. */
+  /** All certificate authorities to trust, in PEM; without it the usual ones. */
   ca?: string | undefined;
 };
 
@@ -154,11 +154,20 @@ export class KeptConnections {
 }
 
 function idOf(destination: Destination): string {
-  return `${destination.address} ${destination.url.href} ${destination.ca}`;
+  return `${destination.address} ${destination.url.href} ${numberOf(destination.ca)}`;
 }
 
 function identityOf({ url, ca }: Destination): string {
-  return `${hostNameOf(url)} ${ca}`;
+  return `${hostNameOf(url)} ${numberOf(ca)}`;
+}
+
+const authorities: string[] = [];
+
+/** A number in place of all those certificates, which would make each name of a destination hundreds of KiB long. */
+function numberOf(ca: string | undefined): number {
+  if (ca === undefined) return -1;
+  const known = authorities.indexOf(ca);
+  return known === -1 ? authorities.push(ca) - 1 : known;
 }
 
 /** The standard check without its fallback to the common name, which RFC 9525 forbids and public CAs abandoned. */

@@ -16,7 +16,7 @@ export type OutgoingPost = {
   headers: Record<string, string>;
   /** What is left of `WEBHOOKS_TIMEOUT`: from the first connect to the last header. */
   timeoutMs: number;
-  /** Certificate authorities to trust instead of the usual ones, in PEM. */
+  /** All certificate authorities to trust, in PEM; without it the usual ones. */
   ca?: string | undefined;
 };
 
