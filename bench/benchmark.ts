@@ -44,7 +44,7 @@ export type Benchmark = {
   /** Explains the sides and how they are measured, for the reader of the results. */
   method: string;
   goals: Goal[];
-  /** Runs once and without a warm-up, because its sides are stretches of one long run. */
+  /** Runs once and without a warm-up, because its sides are stretches of one long run, or long runs themselves. */
   isOneRun?: true;
   /** Prepares the sides. The stack is disposed of after the last round. */
   start(scale: Scale, stack: AsyncDisposableStack): Promise<Sides>;

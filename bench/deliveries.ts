@@ -21,7 +21,7 @@ export async function startReceiver(hostname: "127.0.0.1" | "0.0.0.0" = "127.0.0
 }
 
 /** Returns `count` addresses of the receiver, each with a host of its own; the first is that of its first line. */
-export function atHosts({ firstLine }: Receiver, count: number): string[] {
+export function atHosts({ firstLine }: Pick<Receiver, "firstLine">, count: number): string[] {
   return Array.from({ length: count }, (_, nth) =>
     firstLine.replace("127.0.0.1", `127.0.${Math.floor(nth / 254)}.${(nth % 254) + 1}`),
   );
