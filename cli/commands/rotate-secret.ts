@@ -45,7 +45,7 @@ export function addRotateSecret(noun: Command, invocation: Invocation): void {
       overlapMs: untilProven ? untilProvenMs : (options.overlap ?? 0),
       next: untilProven ? `parley webhooks rotate-secret ${id} --until-proven` : `parley webhooks ping ${id}`,
       ...(untilProven && {
-        hint: "Give it to the receiver, then run the same command again: it tries the new secret alone.",
+        hint: "Give it to the receiver, then run this again: it tries the new secret alone.",
       }),
     });
   });
@@ -100,9 +100,9 @@ async function prove(
 function whyNot(id: string, name: string, { genuine, forged }: SecretProof): string {
   if (!genuine.succeeded) {
     return [
-      `${name} does not accept what is signed with the new secret alone: ${genuine.error}.`,
-      "Give the receiver the new secret, then run this again. If it is lost, make another:",
-      `parley webhooks rotate-secret ${id} --overlap 24h`,
+      `${name} does not accept what the new secret alone has signed: ${genuine.error}.`,
+      "Give the receiver the new secret, then run this again. If it is lost, this makes",
+      `another, and the old one stops signing: parley webhooks rotate-secret ${id}`,
     ].join("\n");
   }
   if (forged.response_status === null)

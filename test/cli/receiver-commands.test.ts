@@ -172,7 +172,9 @@ describe("a rotation until the new secret is proven", () => {
 
     const early = await runRefused(stage.dataDir, rotate(subscription.id));
     expect(early.status).toBe(1);
-    expect(early.message).toContain("does not accept what is signed with the new secret alone");
+    expect(early.message).toContain(
+      "does not accept what the new secret alone has signed: the receiver answered 401",
+    );
     expect(early.message).toContain("Both secrets go on signing");
     await json("webhooks", "ping", subscription.id);
     expect(signatureOf(await receiver.nth(4)).digests).toHaveLength(2);
