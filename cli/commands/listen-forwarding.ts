@@ -122,7 +122,7 @@ async function forwardEach(
   const { signal } = stopping;
   // A reader that has seen enough, such as `head`, closes the pipe.
   process.stdout.once("error", () => stopping.abort());
-  const { timeoutMs } = outgoing(invocation).outgoing;
+  const { outgoing: sending } = outgoing(invocation);
   const feed = new Feed(database);
   const reader = {
     teamId: team.id,
@@ -138,7 +138,7 @@ async function forwardEach(
       for (const event of data) {
         if (signal.aborted) return;
         const request = requestOf(event, secret);
-        const outcome = await attempt({ guard: { blockPrivate: false }, timeoutMs }, url, request);
+        const outcome = await attempt({ ...sending, guard: { blockPrivate: false } }, url, request);
         print(invocation, event, outcome);
       }
       after = meta.next;
