@@ -41,7 +41,9 @@ export function messageRoutes({
         detail: {
           operationId: "listMessages",
           summary: "List messages",
-          description: "Newest first, 50 a page, including replies, system notices and tombstones.",
+          description:
+            "Newest first, 50 a page, including replies, system notices and tombstones. With `after`, a program that " +
+            "keeps the id of the last message it has seen reads on from there, oldest first.",
         },
         query: parameterContract(MessagesQuery),
         response: {

@@ -11,6 +11,7 @@ import {
   nothing,
   parameterContract,
 } from "../http/contract.ts";
+import { DeliveriesQuery, DeliveryPage, listAttemptPage } from "../deliveries/attempt-pages.ts";
 import type { Feed } from "../feed/feed.ts";
 import { EventPage, EventsQuery } from "../feed/schemas.ts";
 import { callerOf } from "../http/caller.ts";
@@ -123,6 +124,25 @@ export function subscriptionRoutes({
       },
     )
     .get(
+      "/:subscription/deliveries",
+      async ({ subject, params, query }) =>
+        await database.ask((db) => listAttemptPage(db, subject.teamId, params.subscription, query)),
+      {
+        scope: "webhooks:read",
+        detail: {
+          operationId: "listDeliveries",
+          summary: "List delivery attempts",
+          description:
+            "The subscription's delivery log, newest first. Attempts are kept for 30 days by default.",
+        },
+        query: parameterContract(DeliveriesQuery),
+        response: {
+          200: contract("DeliveryPage", DeliveryPage, "One page of the attempts."),
+          ...errorResponsesOfParameter,
+        },
+      },
+    )
+    .get(
       "/:subscription/events",
       async ({ request, subject, params, query, requireStillValid }) => {
         const reader = {
@@ -142,7 +162,7 @@ export function subscriptionRoutes({
           summary: "Read events",
           description:
             "The events that the subscription matches, oldest first, from a cursor on: those that were delivered, those " +
-            "that were not, and those that still will be. See the guide docs/catching-up.md. Events are kept as long " +
+            "that were not, and those that still will be. Events are kept as long " +
             "as delivery attempts are, and at most as far back as the subscription was created. Needs the scope that " +
             "creates subscriptions, because it shows what they are sent.",
         },

@@ -42,6 +42,30 @@ export async function selectLatestAttempts(
   return await latestStatement(db).execute({ subscriptionId, limit });
 }
 
+const pageStatement = prepared((db) =>
+  db
+    .select()
+    .from(attempts)
+    .where(
+      and(
+        eq(attempts.subscriptionId, sql.placeholder("subscriptionId")),
+        lt(attempts.seq, sql.placeholder("before")),
+      ),
+    )
+    .orderBy(desc(attempts.seq))
+    .limit(sql.placeholder("limit"))
+    .prepare(),
+);
+
+/** Returns the subscription's attempts with a number below `before`, newest first. */
+export async function selectAttemptsOf(
+  db: Connection,
+  subscriptionId: string,
+  { before, limit }: { before: number; limit: number },
+): Promise<AttemptRow[]> {
+  return await pageStatement(db).execute({ subscriptionId, before, limit });
+}
+
 /** Returns the attempt with its subscription; undefined when the team has no such attempt. */
 export async function selectAttempt(db: Connection, teamId: string, id: string) {
   const [row] = await db

@@ -88,6 +88,12 @@ export type MessageEdit = Static<typeof MessageEdit>;
 /** The query of `GET …/messages`. */
 export const MessagesQuery = Type.Object({
   page: Type.Optional(PageNumber({ description: "The page of 50 messages; page 1 has the newest." })),
+  after: Type.Optional(
+    Uuid({
+      description:
+        "The id of a message of the channel: the 50 messages after it come, oldest first. Not together with `page`.",
+    }),
+  ),
 });
 
 /** The position of a page in its collection (specification part 2, pagination). */

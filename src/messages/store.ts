@@ -62,6 +62,15 @@ export function selectMessageByClientUuid(
   return beside(tx, () => messageByClientUuidStatement(tx).get(key));
 }
 
+const positionStatement = query<{ position: number }, [string, string]>(
+  "SELECT position FROM messages WHERE id = cast(? AS text) AND channel_id = cast(? AS text)",
+);
+
+/** Returns the message's position in its channel; undefined when the channel has no such message. */
+export function selectPosition(db: Connection, channelId: string, id: string): number | undefined {
+  return positionStatement(db).get(id, channelId)?.position;
+}
+
 // No request reads more rows than this one, so it is plain SQL. The casts keep SQLite from planning the join again at
 // each call (see `parameterOfJoin`).
 const rangeStatement = query<RangeRow, [string, number, number]>(

@@ -1,5 +1,6 @@
 import type { Channel, ChannelInput } from "../channels/schemas.ts";
 import type { WebhookEvent } from "../event-types.ts";
+import type { DeliveryPage } from "../deliveries/attempt-pages.ts";
 import type { EventPage } from "../feed/schemas.ts";
 import type { MemberInput } from "../members/schemas.ts";
 import type { Message, MessageEdit, MessagePage, MessageInput } from "../messages/schemas.ts";
@@ -148,6 +149,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   SubscriptionInput: subscriptionInput,
   SubscriptionEdit: { name: "Release log, all channels", channel_ids: null } satisfies SubscriptionEdit,
   CreatedSubscription: { data: { ...subscription, last_success_at: null }, secret: exampleSecret },
+  DeliveryPage: { data: [delivery], meta: { next: null } } satisfies DeliveryPage,
   EventPage: eventPage,
   IncomingPayload: incoming,
   IncomingForm: { payload: JSON.stringify(incoming) },
@@ -173,6 +175,7 @@ export const eventExamples: Readonly<Record<WebhookEvent, unknown>> = {
  */
 export const complaints: Readonly<Record<string, string>> = {
   createChannel: "There is a channel with the slug releases in this workspace already.",
+  listDeliveries: "The after field must be the cursor of an earlier page.",
   listEvents: "The after field must be a cursor of an earlier page or delivery.",
   listMessages: "The page field must be a whole number from 1 to 999999999999999.",
   addReaction: "The emoji must be one emoji, or the :name: of an emoji of this workspace.",

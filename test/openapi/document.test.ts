@@ -27,6 +27,7 @@ const specified: ReadonlyArray<[operation: string, scope: string | null, success
   // Beyond the specification.
   ["PATCH /api/v1/webhooks/{subscription}", "webhooks:write", 200],
   ["GET /api/v1/webhooks/{subscription}/events", "webhooks:write", 200],
+  ["GET /api/v1/webhooks/{subscription}/deliveries", "webhooks:read", 200],
 ];
 
 /** The operations whose body or parameter is validated, so that they may answer 422. */
@@ -41,6 +42,7 @@ const takingInput = [
   "POST /webhooks/incoming/{token}",
   "PATCH /api/v1/webhooks/{subscription}",
   "GET /api/v1/webhooks/{subscription}/events",
+  "GET /api/v1/webhooks/{subscription}/deliveries",
 ];
 
 const operations = new Map<string, Operation>(

@@ -36,6 +36,7 @@ const outcomes: Array<[operationId: string, first: number, again: number]> = [
   ["createSubscription", 201, 201],
   ["getSubscription", 200, 200],
   ["listEvents", 200, 200],
+  ["listDeliveries", 200, 200],
   ["editSubscription", 200, 200],
   ["deleteSubscription", 204, 404],
   ["postIncoming", 202, 202],

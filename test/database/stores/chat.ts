@@ -122,6 +122,7 @@ export const chatStores: Record<string, StoreCalls> = {
             uuid,
           ),
       ),
+      selectPosition: ["m-1", "m-9"].map((id) => (tx) => messages.selectPosition(tx, "c-General", id)),
       selectMessageRange: [
         (tx) => messages.selectMessageRange(tx, "c-General", 1, 2),
         (tx) => messages.selectMessageRange(tx, "c-General", 2, 9),

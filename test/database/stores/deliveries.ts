@@ -243,6 +243,9 @@ export const deliveryStores: Record<string, StoreCalls> = {
           }),
       ],
       isLogged: ["a-2", "a-9"].map((id) => (tx) => attempts.isLogged(tx, id)),
+      selectAttemptsOf: [9, 2].map(
+        (before) => (tx) => attempts.selectAttemptsOf(tx, "s-1", { before, limit: 2 }),
+      ),
       selectLatestAttempts: [(tx) => attempts.selectLatestAttempts(tx, "s-1", 2)],
       selectAttempt: [
         (tx) => attempts.selectAttempt(tx, teamId, "a-1"),
