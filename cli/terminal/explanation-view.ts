@@ -1,5 +1,5 @@
 import type { Explained, ExplainedEvent } from "../../src/deliveries/explain.ts";
-import { counted, timeSpan } from "./quantity.ts";
+import { counted, dueText, timeSpan } from "./quantity.ts";
 import { relativeTime } from "./relative-time.ts";
 
 const outcomes: Record<Explained["outcome"], string> = {
@@ -38,7 +38,7 @@ export function explanationLines(
 
 function linesOf({ webhook, outcome, why, age_ms, due_at, timeline, replays }: Explained) {
   const age = age_ms === null ? "" : ` after ${timeSpan(age_ms)}`;
-  const due = due_at === null ? "" : `, due ${relativeTime(due_at)}`;
+  const due = due_at === null ? "" : `, next ${dueText(due_at)}`;
   return [
     ["webhook", `${webhook.name}: ${outcomes[outcome]}${age}${due}; ${why}`] as const,
     ...timeline.map(

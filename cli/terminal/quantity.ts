@@ -30,3 +30,9 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   if (count === 0) return `no ${plural}`;
   return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
 }
+
+/** Formats when something is due, given as a timestamp of the API: `in 3 min`, or `due 5 s ago`. */
+export function dueText(at: string, now = Date.now()): string {
+  const ms = Date.parse(at) - now;
+  return ms <= 0 ? `due ${timeSpan(-ms)} ago` : `in ${timeSpan(ms)}`;
+}

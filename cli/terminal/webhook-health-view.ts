@@ -1,7 +1,7 @@
 import type { SubscriptionHealth } from "../../src/deliveries/subscription-health.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import type { Color } from "./color.ts";
-import { counted, timeSpan } from "./quantity.ts";
+import { counted, dueText, timeSpan } from "./quantity.ts";
 import { relativeTime } from "./relative-time.ts";
 import { sparkline } from "./sparkline.ts";
 
@@ -58,11 +58,6 @@ function failingText({ status, disabled_at, health }: WithHealth): string {
   if (status === "disabled")
     return [`disabled ${relativeTime(disabled_at)}`, failing].filter(Boolean).join("; ");
   return failing || status;
-}
-
-function dueText(at: string): string {
-  const ms = Date.parse(at) - Date.now();
-  return ms <= 0 ? `due ${relativeTime(at)}` : `in ${timeSpan(ms)}`;
 }
 
 function dayText({ attempts, succeeded, p50_ms, p95_ms, is_sample }: SubscriptionHealth["day"]): string {

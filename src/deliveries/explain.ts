@@ -34,7 +34,7 @@ export type Explained = {
   why: string;
   /** From the event to its end, or to now while it waits; null when the subscription did not ask for it. */
   age_ms: number | null;
-  /** When the next attempt is due, while it waits. */
+  /** When the next attempt is or was due; null while the subscription is disabled. */
   due_at: string | null;
   /** Its parts add up to `age_ms`. */
   timeline: Array<{ at: string; duration_ms: number; cause: Span["cause"]; what: string }>;
@@ -193,7 +193,7 @@ async function explainOne(
     outcome: end.outcome,
     why: end.why,
     age_ms: whole.to - whole.from,
-    due_at: timestamp(end.isOver ? null : (dueAt ?? null)),
+    due_at: timestamp(end.isOver || row.status === "disabled" ? null : (dueAt ?? null)),
     timeline: timeline.map(({ from, to, cause, what }) => ({
       at: timestamp(from),
       duration_ms: to - from,

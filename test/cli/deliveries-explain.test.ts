@@ -203,6 +203,10 @@ test("what is held, is being queued, or may not be seen by the creator says so",
   const held = { since: now(), kind: "older_copy", reason: "test", lastEvent: 1, markers: "[]" } as const;
   await stage.database.write((tx) => insertHold(tx, held));
   expect(causes(of(await explain(id), "Waiting")).at(-1)).toBe("held");
+  await runJson(stage.dataDir, ["deliveries", "release", "--webhook", "Waiting", "--yes"], settings);
+  const released = of(await explain(id), "Waiting").timeline;
+  expect(released.map(({ cause }) => cause)).toEqual(["held", "turn"]);
+  expect(released[0]?.what).toMatch(/^deliveries were held until cli:.* released them$/);
   await stage.database.write((tx) => deleteHold(tx));
 
   const data = JSON.stringify({ id, channel_id: own.id });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { byteSize, counted, timeSpan } from "../../../cli/terminal/quantity.ts";
+import { byteSize, counted, dueText, timeSpan } from "../../../cli/terminal/quantity.ts";
 
 test.each([
   [0, "0 B"],
@@ -31,4 +31,10 @@ test.each([
 test("a count has its noun in the right number", () => {
   expect([0, 1, 1_204].map((count) => counted(count, "job"))).toEqual(["no jobs", "1 job", "1,204 jobs"]);
   expect(counted(2, "entry", "entries")).toBe("2 entries");
+});
+
+test("what is due says when it will be, or for how long it has been", () => {
+  const now = Date.parse("2026-05-04T10:00:00Z");
+  expect(dueText("2026-05-04T10:03:00Z", now)).toBe("in 3 min");
+  expect(dueText("2026-05-04T09:59:55Z", now)).toBe("due 5 s ago");
 });
