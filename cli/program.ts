@@ -15,6 +15,7 @@ import { addIncomingWebhooks } from "./commands/incoming-webhooks.ts";
 import { addInit } from "./commands/init.ts";
 import { addLicenses } from "./commands/licenses.ts";
 import { addListen } from "./commands/listen.ts";
+import { addMessages } from "./commands/messages.ts";
 import { addMove } from "./commands/move.ts";
 import { addOpenApi } from "./commands/openapi.ts";
 import { addQuickstart } from "./commands/quickstart.ts";
@@ -95,6 +96,7 @@ export function parleyProgram(environment: Environment): Command {
   addTeams(program, invocation);
   addUsers(program, invocation);
   addChannels(program, invocation);
+  addMessages(program, invocation);
   addEmojiNoun(program, invocation);
   addAudit(program, invocation);
   program.commandsGroup("Connect programs:");

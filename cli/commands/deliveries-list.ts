@@ -12,11 +12,10 @@ import { findMessage, timesOf } from "../../src/messages/search.ts";
 import { eventsOfMessage, findEvent } from "../../src/outbox/event-search.ts";
 import { getSubscriptionNamed } from "../../src/subscriptions/subscriptions.ts";
 import { timestamp } from "../../src/timestamp.ts";
-import { changed } from "../invocation/changes.ts";
 import { addCommand } from "../invocation/command.ts";
 import { parseMoment } from "../invocation/durations.ts";
+import { follow } from "../invocation/following.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
-import { stopSignal } from "../invocation/stop-signal.ts";
 import { wholeNumber } from "../invocation/whole-number.ts";
 import { attemptColor, resultOf } from "../terminal/attempt-view.ts";
 import { idColumns, shortId } from "../terminal/id-columns.ts";
@@ -68,7 +67,7 @@ export function addDeliveriesList(noun: Command, invocation: Invocation): void {
       await invocation.inTeam(async (at) => {
         const filter = await filterOf(at, options);
         const found = await at.database.ask((db) => searchAttempts(db, at.team.id, filter));
-        if (options.follow) await follow(invocation, at, filter, found.attempts);
+        if (options.follow) await followLog(invocation, at, filter, found.attempts);
         else show(invocation, found, options);
       });
     });
@@ -149,7 +148,7 @@ function tryOf({ attempt, replay }: ListedAttempt, maxAttempts: number): string 
 }
 
 /** Prints these attempts and then each new one as it is logged, until a stop signal or until the pipe is closed. */
-async function follow(
+async function followLog(
   invocation: Invocation,
   { database, team }: InTeam,
   filter: AttemptFilter,
@@ -157,18 +156,13 @@ async function follow(
 ): Promise<void> {
   const { output } = invocation;
   const maxAttempts = maxAttemptsOf(invocation);
-  let isOver = false;
-  const end = () => (isOver = true);
-  void stopSignal().then(end);
-  // A reader that has seen enough, such as `head`, closes the pipe.
-  process.stdout.once("error", end);
-
-  output.note("Following. Stop it with Ctrl-C.");
   const feed = new AttemptFeed(database, team.id, { ...filter, limit: attemptsMax }, known);
   const print = (attempt: ListedAttempt) => output.line(lineOf(attempt, maxAttempts));
-  known.toReversed().forEach(print);
-  for (let seen = 0; !isOver; seen = await changed(database, seen, () => isOver))
-    (await feed.next()).forEach(print);
+  const begin = () => {
+    output.note("Following. Stop it with Ctrl-C.");
+    known.toReversed().forEach(print);
+  };
+  await follow(database, begin, async () => (await feed.next()).forEach(print));
 }
 
 /** With the time of day: "5m ago" would not stay true on the screen. */

@@ -10,6 +10,7 @@ import { parseDuration } from "../invocation/durations.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
 import { userReference } from "../invocation/references.ts";
 import { addLeaked } from "./leaked-tokens.ts";
+import { addTokensAdvise } from "./tokens-advise.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 
 type CreateOptions = {
@@ -25,13 +26,14 @@ type CreateOptions = {
 /** `parley tokens`: the bearer tokens of the REST API. */
 export function addTokens(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "tokens", {
-    summary: "List, create and revoke API tokens; find leaked ones",
+    summary: "List, create and revoke API tokens; find leaked and forgotten ones",
     examples: ["parley tokens list"],
   });
   addList(noun, invocation);
   addCreate(noun, invocation);
   addRevoke(noun, invocation);
   addLeaked(noun, invocation);
+  addTokensAdvise(noun, invocation);
 }
 
 function addList(noun: Command, invocation: Invocation): void {

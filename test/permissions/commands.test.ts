@@ -34,6 +34,11 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
   ["channels create", "as", "--name new --visibility public --as {user}"],
   ["channels direct", "user", "{user} own-user"],
   ["channels direct", "other", "own-user {user}"],
+  ["messages list", "channel", "{channel}"],
+  ["messages show", "id", "{message}"],
+  ["messages post", "channel", "{channel} hello --as own-user"],
+  ["messages post", "as", "own-channel hello --as {user}"],
+  ["messages tail", "channel", "{channel}"],
   ["users set-role", "user", "{user} member"],
   ["users deactivate", "user", "{user}"],
   ["users reactivate", "user", "{gone}"],
@@ -74,7 +79,7 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
 
 /** Arguments and options with a value that names nothing which is there already, or no resource of a team. */
 const plain = new Set(
-  "action email event expires image limit name newKeyFile overlap role scope since team text topic type until url visibility".split(
+  "action email event expires file image limit name newKeyFile overlap role scope since team text topic type until url visibility".split(
     " ",
   ),
 );
