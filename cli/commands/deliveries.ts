@@ -2,7 +2,9 @@ import type { Command } from "commander";
 import { showAttempt } from "../../src/deliveries/attempt-log.ts";
 import { findAttemptId, listAttempts } from "../../src/deliveries/attempt-search.ts";
 import { replay } from "../../src/deliveries/replay.ts";
+import { DomainError } from "../../src/errors.ts";
 import { addCommand } from "../invocation/command.ts";
+import { parseMoment } from "../invocation/durations.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
 import { outgoing } from "../invocation/outgoing.ts";
 import { resultOf } from "../terminal/attempt-view.ts";
@@ -12,6 +14,7 @@ import { addDeliveriesAccount } from "./deliveries-account.ts";
 import { addDeliveriesExplain } from "./deliveries-explain.ts";
 import { addDeliveriesList } from "./deliveries-list.ts";
 import { addHeldDeliveries } from "./held-deliveries.ts";
+import { replayAllFailed, type ReplayFailedOptions } from "./replay-failed.ts";
 
 const attemptsToChooseFrom = 50;
 
@@ -57,10 +60,28 @@ function addShow(noun: Command, invocation: Invocation): void {
 
 function addReplay(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "replay [id]", {
-    summary: "Send an attempt's request again now and show the result",
-    examples: ["parley deliveries replay 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
-  });
-  invocation.teamAction(command, async (at, given?: string) => {
+    summary: "Send an attempt's request again now, or queue all that a subscription did not get",
+    examples: [
+      "parley deliveries replay 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f",
+      "parley deliveries replay --webhook CI --failed --since 12h --dry-run",
+    ],
+  })
+    .option("--failed", "queue each event again whose last attempt failed")
+    .option("--webhook <webhook>", "with --failed: of this subscription")
+    .option(
+      "--since <time>",
+      "with --failed: attempts from then on: 12h, 7d or 2026-05-04T10:30",
+      parseMoment,
+    )
+    .option("--until <time>", "with --failed: attempts up to then (default: now)", parseMoment)
+    .option("--dry-run", "with --failed: only say how many there are");
+  invocation.teamAction(command, async (at, given: string | undefined, options: ReplayFailedOptions) => {
+    if (options.failed) {
+      if (given !== undefined) throw new DomainError("usage", "Name an attempt or --failed, not both.");
+      return await replayAllFailed(invocation, at, options);
+    }
+    if (Object.keys(options).length > 0)
+      throw new DomainError("usage", "--webhook, --since, --until and --dry-run go with --failed.");
     const { database, team, trace } = at;
     const id = await attemptId(invocation, at, given);
     const parts = { database, work: await trace.work(), ...outgoing(invocation) };

@@ -72,6 +72,7 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
   ["deliveries discard", "webhook", "--webhook {webhook}"],
   ["deliveries show", "id", "{attempt}"],
   ["deliveries replay", "id", "{attempt}"],
+  ["deliveries replay", "webhook", "--failed --since 1h --webhook {webhook}"],
   ["deliveries explain", "id", "{attempt}"],
   ["deliveries explain", "webhook", "own-message --webhook {webhook}"],
   ["emoji remove", "name", "{emoji}"],

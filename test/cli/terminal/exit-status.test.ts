@@ -77,7 +77,7 @@ describe.concurrent("wrong usage exits with 2", () => {
     [["incoming-webhooks", "revoke"], "ID is missing"],
     [["incoming-webhooks", "rotate-secret"], "ID is missing"],
     [["webhooks", "create"], "--name NAME is missing"],
-    [["webhooks", "create", "--name", "x"], "--url URL is missing"],
+    [["webhooks", "create", "--name", "x"], "--url URL or --pull is missing"],
     [["webhooks", "create", "--name", "x", "--url", "http://192.0.2.1/"], "--event EVENT is missing"],
     [["webhooks", "create", "--event", "everything"], "message.created"],
     [["webhooks", "show"], "WEBHOOK is missing"],

@@ -1,5 +1,6 @@
 import * as accounts from "../../../src/deliveries/account-store.ts";
 import * as attemptSearch from "../../../src/deliveries/attempt-search-store.ts";
+import * as failures from "../../../src/deliveries/replay-failed-store.ts";
 import * as explanations from "../../../src/deliveries/explain-store.ts";
 import * as eventSearch from "../../../src/outbox/event-search-store.ts";
 import { at, type StoreCalls, teamId } from "./rows.ts";
@@ -26,6 +27,16 @@ export const searchStores: Record<string, StoreCalls> = {
         { start: "a-", end: "9" },
         { start: "b", end: "-2" },
       ].map((part) => (tx) => attemptSearch.selectAttemptIds(tx, teamId, part, 5)),
+    },
+  },
+  "deliveries/replay-failed-store.ts": {
+    module: failures,
+    calls: {
+      selectAttemptsForward: [(tx) => failures.selectAttemptsForward(tx, "s-1", { after: 0, upTo: 9 }, 5)],
+      selectLastAttempts: [(tx) => failures.selectLastAttempts(tx, "s-1", [1, 2, 99])],
+      selectWaitingOf: [(tx) => failures.selectWaitingOf(tx, "s-1", [1, 2, 99])],
+      selectNewestAttempt: ["s-1", "s-none"].map((id) => (tx) => failures.selectNewestAttempt(tx, id)),
+      enqueueAgain: [at, at].map((dueAt) => (tx) => failures.enqueueAgain(tx, "s-1", dueAt, 1)),
     },
   },
   "deliveries/account-store.ts": {
