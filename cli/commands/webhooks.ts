@@ -11,7 +11,7 @@ import {
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { channelTitle } from "../terminal/channel-view.ts";
 import { creatorTitle } from "../terminal/creator-view.ts";
-import { idColumns } from "../terminal/id-columns.ts";
+import { idColumns, shortId } from "../terminal/id-columns.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { channelIdsOf, subscriptionParts } from "../invocation/subscription-parts.ts";
@@ -87,9 +87,15 @@ function addList(noun: Command, invocation: Invocation): void {
         // Commands take the name too.
         ...idColumns<WithHealth>(({ id }) => id, 120),
       ],
-      { none: "There is no subscription yet.", next: "parley webhooks create" },
+      { none: "There is no subscription yet.", next: adviceOn(subscriptions) },
     );
   });
+}
+
+/** The next useful command: to look at one that fails. */
+function adviceOn(subscriptions: readonly WithHealth[]): string {
+  const failing = subscriptions.find(({ health }) => health.failing_since !== null);
+  return failing ? `parley webhooks show ${shortId(failing.id)}` : "parley webhooks create";
 }
 
 function addShow(noun: Command, invocation: Invocation): void {

@@ -128,17 +128,17 @@ async function backwards(
   const found: LoggedAttempt[] = [];
   let before = until === undefined ? Number.MAX_SAFE_INTEGER : selectAttemptNumberAt(db, until + slackMs) + 1;
   let pageSize = Math.min(limit, perPage);
-  for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt += pageSize, pageSize = perPage) {
+  for (let lookedAt = pageSize; ; lookedAt += pageSize) {
     const page = await selectAttemptsBack(db, { subscriptionId, before, after }, pageSize);
     found.push(...(await wanted(db, teamId, filter, page, names)));
     const last = page.at(-1);
     const isOver = last === undefined || page.length < pageSize;
     const isOld = last !== undefined && since !== undefined && last.createdAt < since - slackMs;
     if (isOver || isOld || found.length >= limit) return { found: found.slice(0, limit), stoppedAt: null };
+    if (lookedAt >= lookedAtMax) return { found, stoppedAt: last.createdAt };
     before = last.seq;
-    if (lookedAt + pageSize >= lookedAtMax) return { found, stoppedAt: last.createdAt };
+    pageSize = perPage;
   }
-  return { found, stoppedAt: null };
 }
 
 /** Those of the attempts that the filter lets through. Adds the names of their subscriptions to `names`. */

@@ -104,6 +104,6 @@ function timeoutError(timeoutMs: number): string {
   return `timed out after ${timeoutMs} ms`;
 }
 
-// The same text for every reason: anything more specific would reveal the network that the server runs in.
-const blocked = "blocked: the URL is not publicly reachable";
+/** The error of a blocked attempt, the same for every reason: more would reveal the network that the server runs in. */
+export const blocked = "blocked: the URL is not publicly reachable";
 const paused = "the server was paused while the request was in flight";

@@ -10,6 +10,7 @@ import { selectAhead } from "../outbox/job-store.ts";
 import { findCreator } from "../subscriptions/creators.ts";
 import type { SubscriptionRow } from "../subscriptions/store.ts";
 import { timestamp } from "../timestamp.ts";
+import { blocked } from "./attempt.ts";
 import { type LoggedAttempt, selectAttemptsOfEvent } from "./attempt-search-store.ts";
 import { isFannedOut, selectAllSubscriptionsOf, selectJobOf } from "./explain-store.ts";
 import { selectHold, selectHoldExceptions } from "./hold-store.ts";
@@ -63,11 +64,8 @@ const actions = [
   "deliveries.released",
 ];
 
-/** What ends a delivery without an attempt, as `Explained` calls it. */
-const drops: Record<string, "discarded"> = {
-  "webhook.pending_discarded": "discarded",
-  "webhook.held_discarded": "discarded",
-};
+/** What ends deliveries without an attempt. */
+const drops = new Set(["webhook.pending_discarded", "webhook.held_discarded"]);
 
 /**
  * Explains for each subscription of the team, or for one, what became of the event. A blocked attempt is explained by
@@ -120,12 +118,10 @@ async function explainSubject(
   const { channel, found } = await database.ask((db) => gather(db, teamId, subject, parts));
   const webhooks: Explained[] = [];
   for (const { row, explained } of found) {
-    const isBlocked = explained.timeline.some(({ what }) => what.includes(": blocked: "));
+    const isBlocked = explained.timeline.some(({ what }) => what.endsWith(blocked));
     const why = isBlocked ? await whyBlocked(row.url, parts) : undefined;
     const timeline = explained.timeline.map((span) =>
-      why !== undefined && span.what.includes(": blocked: ")
-        ? { ...span, what: `${span.what} (${why})` }
-        : span,
+      why !== undefined && span.what.endsWith(blocked) ? { ...span, what: `${span.what} (${why})` } : span,
     );
     webhooks.push({ ...explained, timeline });
   }
@@ -240,7 +236,7 @@ function endOf(
   if (last && tries.length >= maxAttempts)
     return over("given_up", last.createdAt, `all ${tries.length} attempts failed`);
   const since = last?.createdAt ?? createdAt;
-  const drop = entries.find(({ action, at }) => action in drops && Date.parse(at) >= since);
+  const drop = entries.find(({ action, at }) => drops.has(action) && Date.parse(at) >= since);
   if (drop) {
     const who = findCreator(db, row.teamId, drop.actor).name;
     return over("discarded", Date.parse(drop.at), `${who} discarded what waited`);
