@@ -61,4 +61,8 @@ test("tokens that nobody uses, that expired and that never used a scope are name
   const { stdout } = await run(stage.dataDir, ["tokens", "advise"]);
   expect(stdout).toContain("no use of webhooks:write");
   expect(stdout).toContain("never used");
+
+  // What the list shows of an id on a terminal is enough to revoke it.
+  await runJson(stage.dataDir, ["tokens", "revoke", forgotten.id.slice(-8), "--yes"]);
+  expect((await advice()).has(forgotten.id)).toBe(false);
 });
