@@ -53,6 +53,18 @@ export function addJobs(
   if (count > 0) queue.immediate();
 }
 
+/** Adds events of the channel that nobody is sent. Their numbers and ids begin at 1. */
+export function fillEvents({ file }: Seeded, { id }: Pick<ChannelRow, "id">, count: number): void {
+  const data = JSON.stringify({ channel_id: id, body: "x".repeat(400) });
+  fill(file, (database) => {
+    database.run(
+      `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+       INSERT INTO events (id, type, data, created_at) SELECT ${idOf("n")}, 'message.created', ?2, ?3 FROM number`,
+      [count, data, Date.now()],
+    );
+  });
+}
+
 /** Adds attempts to the delivery log, dated `daysAgo`. */
 export function fillAttempts({ file }: Seeded, subscriptionId: string, count: number, daysAgo: number): void {
   fill(file, (database) => {

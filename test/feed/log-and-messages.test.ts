@@ -74,10 +74,15 @@ describe("the messages after a message", () => {
     const [channel, other] = [await stage.channel(), await stage.channel()];
     const { id } = await stage.post(other);
     const own = await stage.post(channel);
-    for (const query of [`after=${id}`, "after=1", `after=${own.id}&page=1`]) {
+    const refusal = async (query: string) => {
       const answer = await stage.api.get(`/channels/${channel.id}/messages?${query}`);
       expect(answer.status, query).toBe(422);
       expect(answer.json.errors, query).toHaveProperty("after");
-    }
+      return answer.text;
+    };
+    // One of another channel is refused as one that there is not.
+    expect(await refusal(`after=${id}`)).toBe(await refusal(`after=${Bun.randomUUIDv7()}`));
+    await refusal("after=1");
+    await refusal(`after=${own.id}&page=1`);
   });
 });

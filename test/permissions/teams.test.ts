@@ -50,9 +50,10 @@ describe.each(restRoutes.filter(({ method }) => method === "GET"))("GET $path", 
       const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => place[name] ?? "");
       const plain = await client.get(address);
       const headers = { "x-team": "umbrella", "x-team-id": stage.cast.otherTeamId };
-      // The feed's own parameter, which names nothing but a place in it.
+      // A parameter of their own, which names nothing but a place in what they read.
       const { after: _, ...others } = smuggled;
-      const parameters = new URLSearchParams(path.endsWith("/events") ? others : smuggled);
+      const takesAfter = /\/(events|deliveries|messages)$/.test(path);
+      const parameters = new URLSearchParams(takesAfter ? others : smuggled);
       const named = await client.get(`${address}?${parameters.toString()}`, headers);
       expect([plain.status, named.status]).toEqual([200, 200]);
       expect(named.text).toBe(plain.text);

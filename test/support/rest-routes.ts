@@ -61,6 +61,7 @@ export const restRoutes: readonly RestRoute[] = [
     body: { name: "renamed" },
     success: 200,
   },
+  { method: "GET", path: "/webhooks/{subscription}/deliveries", scope: "webhooks:read", success: 200 },
   { method: "GET", path: "/webhooks/{subscription}/events", scope: "webhooks:write", success: 200 },
   { method: "DELETE", path: "/webhooks/{subscription}", scope: "webhooks:write", success: 204 },
 ];
