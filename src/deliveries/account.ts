@@ -138,11 +138,15 @@ async function pageOf(
   { maxAttempts }: AccountParts,
 ) {
   const read = selectEventsAfter(db, after, limit).filter(({ seq }) => seq <= last);
-  const ofTeam = read.filter(
-    (event) => event.createdAt >= since && selectChannel(db, teamId, channelOf(event)) !== undefined,
+  const placed = read.map((event) => ({ event, channelId: channelOf(event) }));
+  const channels = new Map<string, boolean>();
+  for (const { channelId } of placed)
+    if (!channels.has(channelId)) channels.set(channelId, selectChannel(db, teamId, channelId) !== undefined);
+  const ofTeam = placed.filter(
+    ({ event, channelId }) => event.createdAt >= since && channels.get(channelId) === true,
   );
   const outcomes = new Map<string, { attempts: number; succeeded: boolean }>();
-  const seqs = ofTeam.map(({ seq }) => seq);
+  const seqs = ofTeam.map(({ event }) => event.seq);
   for (const { eventSeq, subscriptionId, succeeded } of await selectAttemptsOfEvents(db, seqs)) {
     const key = `${eventSeq} ${subscriptionId}`;
     const known = outcomes.get(key) ?? { attempts: 0, succeeded: false };
@@ -152,8 +156,7 @@ async function pageOf(
   const open: Open[] = [];
   let delivered = 0;
   let givenUp = 0;
-  for (const event of ofTeam) {
-    const channelId = channelOf(event);
+  for (const { event, channelId } of ofTeam) {
     const key = `${event.type} ${channelId}`;
     const askers = asking.get(key) ?? selectAsking(db, teamId, event.type, channelId);
     asking.set(key, askers);
