@@ -4,7 +4,13 @@ import { manyConnections, postRequest } from "./posts.ts";
 import { type Seeded, seedWorkspace, subscribe } from "./workspace.ts";
 
 /** One rate that is tried: how many deliveries a second, to how many subscriptions that all get each message. */
-export type Steady = { subscriptions: number; perSecond: number; seconds: number };
+export type Steady = {
+  subscriptions: number;
+  perSecond: number;
+  seconds: number;
+  /** A delivery that arrives so many milliseconds after its post was due is late. */
+  lateMs: number;
+};
 
 /** What became of the posts and deliveries of one rate; all spans in milliseconds. */
 export type Kept = {
@@ -12,7 +18,7 @@ export type Kept = {
   spans: number[];
   /** From when a post was due until it was answered. */
   posts: number[];
-  /** How many deliveries had not arrived a second after the last post was due. */
+  /** How many deliveries had not arrived a second after the last post was due, or when it was given up. */
   left: number;
   rssMb: number;
 };
@@ -20,7 +26,10 @@ export type Kept = {
 /** At so many hosts the bound of a host slows no delivery down. */
 const hosts = 5;
 
-/** The server compiles its hot functions in this time, which does not count. */
+/** A rate is given up as soon as this share of all its deliveries has been late. */
+const lateShareMax = 0.01;
+
+/** First the server gets half the rate for this long, which does not count, while it compiles its hot functions. */
 const warmUpSeconds = 2;
 
 /** Deliveries that are not there so long after the last post was due are left. */
@@ -33,7 +42,7 @@ const text =
  * Posts at the rate to a new server and receives its deliveries, both in this process, so that one clock has both ends.
  * @throws when a post is refused, or when more arrives than was posted.
  */
-export async function keepSteady({ subscriptions, perSecond, seconds }: Steady): Promise<Kept> {
+export async function keepSteady({ subscriptions, perSecond, seconds, lateMs }: Steady): Promise<Kept> {
   const workspace = await seedWorkspace();
   await using receiver = receiveSpans();
   const urls = atHosts(receiver, Math.min(hosts, subscriptions));
@@ -41,14 +50,18 @@ export async function keepSteady({ subscriptions, perSecond, seconds }: Steady):
   await using parley = await startParley(workspace.dataDir);
 
   const postsPerSecond = perSecond / subscriptions;
-  const warmUps = Math.floor(postsPerSecond * warmUpSeconds);
+  const warmUps = Math.floor((postsPerSecond / 2) * warmUpSeconds);
   const count = warmUps + Math.floor(postsPerSecond * seconds);
-  using posting = await postSteadily(parley, workspace, { perSecond: postsPerSecond, count });
+  using posting = await postSteadily(parley, workspace, { perSecond: postsPerSecond, warmUps, count });
   const measuredFrom = posting.dueAt(warmUps);
+  const lateMax = (count - warmUps) * subscriptions * lateShareMax;
   const endsAt = posting.dueAt(count) + graceMs;
-  while (performance.now() < endsAt && receiver.arrived.length < count * subscriptions) {
+  for (let seen = 0, late = 0; late <= lateMax && performance.now() < endsAt; await Bun.sleep(10)) {
     if (posting.refusal !== undefined) throw new Error(`A post was refused: ${posting.refusal}`);
-    await Bun.sleep(10);
+    const news = receiver.arrived.slice(seen);
+    seen += news.length;
+    late += news.filter(({ dueAt, at }) => dueAt >= measuredFrom && at - dueAt >= lateMs).length;
+    if (seen >= count * subscriptions) break;
   }
   const left = count * subscriptions - receiver.arrived.length;
   if (left < 0) throw new Error(`${-left} more deliveries arrived than messages were posted`);
@@ -93,14 +106,14 @@ type Posting = Disposable & {
 };
 
 /**
- * Begins to post `count` messages, each when it is due and not when an earlier one is answered: a server that falls
- * behind gets no fewer. Only while no connection is free does a post wait, and that counts as part of its span. Writes
- * to sockets, since `fetch` takes as much of the processor as the server does.
+ * Begins to post `count` messages, the first `warmUps` at half the rate. Each is posted when it is due and not when an
+ * earlier one is answered: a server that falls behind gets no fewer. Only while no connection is free does a post wait,
+ * and that counts as part of its span. Writes to sockets, since `fetch` takes as much of the processor as the server.
  */
 async function postSteadily(
   parley: Parley,
   workspace: Seeded,
-  { perSecond, count }: { perSecond: number; count: number },
+  { perSecond, warmUps, count }: { perSecond: number; warmUps: number; count: number },
 ): Promise<Posting> {
   const { url, headers } = postRequest(parley, workspace);
   const { host, hostname, port, pathname } = new URL(url);
@@ -144,7 +157,7 @@ async function postSteadily(
   );
   idle.push(...connections);
   const startedAt = performance.now();
-  posting.dueAt = (nth) => startedAt + (nth / perSecond) * 1000;
+  posting.dueAt = (nth) => startedAt + ((nth + Math.min(nth, warmUps)) / perSecond) * 1000;
   const timer = setInterval(postWhatIsDue, 1);
   return posting;
 
