@@ -1,16 +1,18 @@
 import { type Command, Option } from "commander";
 import { isProven, proveSecret, type SecretProof } from "../../src/deliveries/secret-proof.ts";
+import { DomainError } from "../../src/errors.ts";
 import { endOverlap, hasOverlap, rotateSecret } from "../../src/subscriptions/secrets.ts";
 import type { ListedSubscription } from "../../src/subscriptions/schemas.ts";
 import { addCommand } from "../invocation/command.ts";
 import { parseDuration } from "../invocation/durations.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
 import { outgoing } from "../invocation/outgoing.ts";
+import { givenSecret, secretStdin } from "../invocation/own-secret.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
 import { FailedRequest } from "../terminal/failed-request.ts";
 
 /** `overlap` in milliseconds. */
-type RotateOptions = { overlap?: number; untilProven?: true };
+type RotateOptions = { overlap?: number; untilProven?: true; secretStdin?: true };
 
 /** How long both secrets sign if nobody proves the new one, in milliseconds: ten years. */
 const untilProvenMs = 10 * 365 * 86_400_000;
@@ -22,6 +24,7 @@ export function addRotateSecret(noun: Command, invocation: Invocation): void {
     examples: [
       "parley webhooks rotate-secret CI --overlap 24h --yes",
       "parley webhooks rotate-secret CI --until-proven",
+      "parley webhooks rotate-secret CI --secret-stdin --yes < secret.txt",
     ],
   })
     .option(
@@ -34,14 +37,17 @@ export function addRotateSecret(noun: Command, invocation: Invocation): void {
         "--until-proven",
         "sign with both until the receiver has shown that it has the new one; run it again for that",
       ).conflicts("overlap"),
-    );
+    )
+    .addOption(secretStdin());
   invocation.teamAction(command, async (at, given: string | undefined, options: RotateOptions) => {
     const subscription = await chosenSubscription(invocation, at, given);
     const { id } = subscription;
     const { untilProven = false } = options;
     if (untilProven && (await at.database.ask((db) => hasOverlap(db, at.team.id, id))))
-      return await prove(invocation, at, subscription);
+      return await prove(invocation, at, subscription, options);
+    const ownSecret = await givenSecret(invocation, options);
     await rotate(invocation, at, subscription, {
+      ownSecret,
       overlapMs: untilProven ? untilProvenMs : (options.overlap ?? 0),
       next: untilProven ? `parley webhooks rotate-secret ${id} --until-proven` : `parley webhooks ping ${id}`,
       ...(untilProven && {
@@ -51,28 +57,28 @@ export function addRotateSecret(noun: Command, invocation: Invocation): void {
   });
 }
 
+/** `overlapMs` in milliseconds; `hint` is what to do next, in a sentence. */
+type Rotation = { ownSecret: string | undefined; overlapMs: number; next: string; hint?: string };
+
 async function rotate(
   invocation: Invocation,
   { database, team }: InTeam,
   { id, name }: ListedSubscription,
-  { overlapMs, next, hint }: { overlapMs: number; next: string; hint?: string },
+  { ownSecret, overlapMs, next, hint }: Rotation,
 ): Promise<void> {
   await invocation.prompts.confirm(`Replace the signing secret of ${name}? The receiver needs the new one.`);
   const { vault } = outgoing(invocation);
-  const rotated = await database.write((tx) =>
-    rotateSecret(tx, vault, team.id, id, overlapMs, invocation.actor),
+  const { secret, ...rotated } = await database.write((tx) =>
+    rotateSecret(tx, vault, team.id, id, overlapMs, invocation.actor, ownSecret),
   );
   invocation.output.done({
-    data: rotated,
+    data: ownSecret === undefined ? { ...rotated, secret } : rotated,
     said: [
       `Replaced the signing secret of ${name}${overlapMs > 0 ? "; during the overlap both sign" : ""}.`,
-      "It is shown only once:",
-      "",
-      `  ${rotated.secret}`,
-      "",
+      ...(ownSecret === undefined ? ["It is shown only once:", "", `  ${secret}`, ""] : []),
       ...(hint === undefined ? [] : [hint]),
     ],
-    brief: rotated.secret,
+    brief: ownSecret === undefined ? secret : id,
     next,
   });
 }
@@ -82,7 +88,14 @@ async function prove(
   invocation: Invocation,
   { database, team }: InTeam,
   { id, name }: ListedSubscription,
+  { secretStdin }: RotateOptions,
 ): Promise<void> {
+  if (secretStdin) {
+    throw new DomainError(
+      "usage",
+      "A new secret already waits for its proof: prove it without --secret-stdin, or replace it without --until-proven.",
+    );
+  }
   const { sealedSecret, ...proof } = await proveSecret({ database, ...outgoing(invocation) }, team.id, id);
   if (!isProven(proof)) {
     const { genuine, forged } = proof;

@@ -15,6 +15,7 @@ import { idColumns, shortId } from "../terminal/id-columns.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { channelIdsOf, subscriptionParts } from "../invocation/subscription-parts.ts";
+import { givenSecret, secretStdin } from "../invocation/own-secret.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
 import { addRotateSecret } from "./rotate-secret.ts";
@@ -31,7 +32,14 @@ import { workspaceTime } from "../../src/system/workspace-clock.ts";
 import { addWebhookStates } from "./webhook-states.ts";
 import { addWebhookTests } from "./webhook-tests.ts";
 
-type CreateOptions = { name?: string; url?: string; pull?: true; event?: string[]; channel?: string[] };
+type CreateOptions = {
+  name?: string;
+  url?: string;
+  pull?: true;
+  event?: string[];
+  channel?: string[];
+  secretStdin?: true;
+};
 
 /** `parley webhooks`: subscriptions, the outgoing webhooks. */
 export function addWebhooks(program: Command, invocation: Invocation): void {
@@ -147,7 +155,8 @@ function addCreate(noun: Command, invocation: Invocation): void {
     .option("--url <url>", "a publicly reachable http or https URL")
     .addOption(new Option("--pull", "send nothing: the events are read through the API").conflicts("url"))
     .addOption(new Option("--event <event...>", "event to send; repeatable").choices(webhookEvents))
-    .option("--channel <channel...>", "only events of this channel; repeatable (default: all channels)");
+    .option("--channel <channel...>", "only events of this channel; repeatable (default: all channels)")
+    .addOption(secretStdin().conflicts("pull"));
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { prompts, output } = invocation;
     const input = {
@@ -168,9 +177,12 @@ function addCreate(noun: Command, invocation: Invocation): void {
       ...(options.channel && { channel_ids: await channelIdsOf(at, options.channel) }),
     };
     const parts = subscriptionParts(invocation, at);
-    const { data, secret } = await createSubscription(parts, at.team.id, input, invocation.actor);
+    const ownSecret = await givenSecret(invocation, options);
+    const { data, secret } = await createSubscription(parts, at.team.id, input, invocation.actor, {
+      ownSecret,
+    });
     output.done({
-      data: { ...data, created_by: invocation.actor, secret },
+      data: { ...data, created_by: invocation.actor, ...(ownSecret === undefined && { secret }) },
       ...(data.url === null
         ? {
             said: [
@@ -185,12 +197,11 @@ function addCreate(noun: Command, invocation: Invocation): void {
         : {
             said: [
               `Created the subscription ${data.name} to ${data.url}.`,
-              "Deliveries are signed with this secret, which is shown only once:",
-              "",
-              `  ${secret}`,
-              "",
+              ...(ownSecret === undefined
+                ? ["Deliveries are signed with this secret, which is shown only once:", "", `  ${secret}`, ""]
+                : ["Deliveries are signed with the secret that you gave."]),
             ],
-            brief: secret,
+            brief: ownSecret === undefined ? secret : data.id,
             next: `parley webhooks ping ${data.id}`,
           }),
     });

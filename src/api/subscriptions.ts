@@ -82,7 +82,7 @@ export function subscriptionRoutes({
         const { subject, input } = await readInput();
         const { teamId } = subject;
         const work = workOf(request);
-        return status(201, await createSubscription(parts, teamId, input, actorOf(subject), work));
+        return status(201, await createSubscription(parts, teamId, input, actorOf(subject), { work }));
       },
       {
         scope: "webhooks:write",

@@ -4,14 +4,16 @@ import type { Vault } from "../secrets/vault.ts";
 import { newSecret } from "../secrets/secret-text.ts";
 import { listedSubscription } from "./resource.ts";
 import type { ListedSubscription } from "./schemas.ts";
+import { checkedSecret } from "./own-secret.ts";
 import { type Destination, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 import { now } from "../system/repeatable.ts";
 
 /**
- * Gives the subscription a new signing secret, which is shown only here. The old secret keeps signing as well for
- * `overlapMs` milliseconds, while the receiver switches over; with 0 it stops working immediately.
- * @throws DomainError `not_found`; `key_missing` when the new secret cannot be stored, or the old one cannot be read
+ * Gives the subscription a new signing secret, `ownSecret` or one that is made, which is shown only here. The old secret
+ * keeps signing as well for `overlapMs` milliseconds, while the receiver switches over; with 0 it stops working
+ * immediately.
+ * @throws DomainError `not_found`; `invalid` for a secret that cannot sign or is weak; `key_missing` when the new secret cannot be stored, or the old one cannot be read
  *   for an overlap.
  */
 export async function rotateSecret(
@@ -21,6 +23,7 @@ export async function rotateSecret(
   id: string,
   overlapMs: number,
   actor: string,
+  ownSecret?: string,
 ): Promise<ListedSubscription & { secret: string }> {
   const row = await getSubscription(tx, teamId, id);
   if (overlapMs > 0 && vault.whyUnreadable(row.secret, `subscriptions:${row.id}`) !== undefined) {
@@ -29,7 +32,7 @@ export async function rotateSecret(
       "The old secret cannot be read, so it cannot sign alongside the new one. Rotate without an overlap.",
     );
   }
-  const secret = newSecret("whsec_");
+  const secret = ownSecret === undefined ? newSecret("whsec_") : checkedSecret(ownSecret);
   await updateSubscription(tx, row.id, {
     secret: await vault.seal(tx, secret, `subscriptions:${row.id}`),
     previousSecret: overlapMs > 0 ? row.secret : null,

@@ -29,6 +29,7 @@ import {
   type SubscriptionRow,
   updateSubscription,
 } from "./store.ts";
+import { checkedSecret } from "./own-secret.ts";
 import { urlErrors } from "./url.ts";
 import { isForCreator } from "../outbox/creator-visibility.ts";
 import { newId, now } from "../system/repeatable.ts";
@@ -48,20 +49,22 @@ export type SubscriptionParts = {
 };
 
 /**
- * Creates a subscription of the team and returns it with its signing secret, which is shown only here. The URL is
- * vetted before anything is written, which may take a DNS look-up.
+ * Creates a subscription of the team and returns it with its signing secret, `ownSecret` or one that is made, which is
+ * shown only here. The URL is vetted before anything is written, which may take a DNS look-up.
  * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable or the team is at its limit; on
  *   `channel_ids.N` for a channel of another team, or one that the creator may not see if deliveries depend on that.
- *   `forbidden` when the creator was deactivated in the meantime; `key_missing` when the secret cannot be stored.
+ *   Without a field for an `ownSecret` that cannot
+ *   sign or is weak. `forbidden` when the creator was deactivated in the meantime; `key_missing` when the secret cannot be stored.
  */
 export async function createSubscription(
   { database, guard, vault, log, maxSubscriptions }: SubscriptionParts,
   teamId: string,
   input: unknown,
   actor: string,
-  work?: TracedWork,
+  { work, ownSecret }: { work?: TracedWork | undefined; ownSecret?: string | undefined } = {},
 ): Promise<{ data: WebhookSubscription; secret: string }> {
   const { name, url, events, channel_ids } = checkedInput(input);
+  const secret = ownSecret === undefined ? newSecret("whsec_") : checkedSecret(ownSecret);
   const channelIds = distinctIds(channel_ids);
   const errors: FieldErrors = {
     ...(url !== "" && (await urlErrors(url, guard, log))),
@@ -70,7 +73,6 @@ export async function createSubscription(
   if (Object.keys(errors).length > 0) throw invalid(errors);
 
   const id = newId();
-  const secret = newSecret("whsec_");
   const eventTypes = [...new Set(events)];
   const row = await database.write(async (tx) => {
     requireActiveCreator(tx, teamId, actor);

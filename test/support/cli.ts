@@ -20,12 +20,13 @@ export async function run(
   args: readonly string[],
   environment: Record<string, string> = {},
   cwd = process.cwd(),
+  stdin: "ignore" | Blob = "ignore",
 ): Promise<Ran> {
   requireBuild();
   const child = Bun.spawn([parley, ...args], {
     cwd,
     env: { ...baseEnvironment(dataDir), ...environment },
-    stdin: "ignore",
+    stdin,
     stdout: "pipe",
     stderr: "pipe",
   });
