@@ -6,6 +6,15 @@ UPDATE subscriptions SET after_event = coalesce(
   (SELECT min(after_event) FROM subscription_filters WHERE subscription_id = subscriptions.id), 0
 );
 
+-- As before, and the new column.
+DROP TRIGGER subscriptions_stamp_update;
+CREATE TRIGGER subscriptions_stamp_update AFTER UPDATE OF
+  id, team_id, name, url, events, channel_ids, status, disabled_at,
+  secret, previous_secret, previous_secret_until, deleted_at, created_at, created_by, after_event
+ON subscriptions BEGIN
+  UPDATE workspace_stamp SET stamp = hex(randomblob(8)) WHERE id = 1;
+END;
+
 -- The newest event that retention has deleted. Who has read less far may have missed some.
 CREATE TABLE deleted_events (
   id       integer PRIMARY KEY CHECK (id = 1),

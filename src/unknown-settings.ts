@@ -5,7 +5,15 @@ import { nearest } from "./input/nearest.ts";
 const ours = /^(?:PARLEY|WEBHOOKS|INTEGRATIONS|SCIM)_/;
 
 /** Names that are no settings: commands read the first two, and the examples in our documents use the others. */
-const otherNames = ["PARLEY_DATA_DIR", "PARLEY_LISTEN_SECRET", "PARLEY_URL", "PARLEY_TOKEN"];
+const otherNames = [
+  "PARLEY_DATA_DIR",
+  "PARLEY_LISTEN_SECRET",
+  "PARLEY_URL",
+  "PARLEY_TOKEN",
+  "PARLEY_CHANNEL",
+  "PARLEY_MESSAGE",
+  "PARLEY_SUBSCRIPTION",
+];
 
 /** A name in the environment that looks like a setting and is none; `nearest` is the setting that may be meant. */
 export type UnknownSetting = { name: string; nearest: string | null };

@@ -6,6 +6,13 @@ UPDATE subscriptions SET after_event = coalesce(
   (SELECT min(after_event) FROM subscription_filters WHERE subscription_id = subscriptions.id), 0
 );
 
+-- As before, and the new column.
+DROP TRIGGER subscriptions_stamp ON subscriptions;
+CREATE TRIGGER subscriptions_stamp AFTER INSERT OR DELETE OR UPDATE OF
+  id, team_id, name, url, events, channel_ids, status, disabled_at,
+  secret, previous_secret, previous_secret_until, deleted_at, created_at, created_by, after_event
+  ON subscriptions EXECUTE FUNCTION change_workspace_stamp();
+
 -- The newest event that retention has deleted. Who has read less far may have missed some.
 CREATE TABLE deleted_events (
   id       bigint PRIMARY KEY CHECK (id = 1),
