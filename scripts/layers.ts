@@ -44,6 +44,7 @@ const layers = [
   "src/accounts",
   "src/teams",
   "src/backup",
+  "src/alerts",
   // HTTP, which calls the domain.
   "src/http",
   "src/api",

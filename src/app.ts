@@ -5,6 +5,7 @@ import { requireStandby } from "./database/postgres/standby-wait.ts";
 import type { Database, DatabaseFile } from "./database/database.ts";
 import { checkDatabase } from "./database/check-at-start.ts";
 import type { Loss } from "./database/watched-files.ts";
+import { AlertWatch } from "./alerts/alert-watch.ts";
 import { ScheduledBackups } from "./backup/scheduled-backups.ts";
 import { holdServerLock, serverLockWaitMs } from "./database/server-lock.ts";
 import { DeliveryHold, holdOf } from "./deliveries/hold.ts";
@@ -201,6 +202,8 @@ export async function startApp({ config, dataDir, database, log }: AppParts): Pr
     mayPrune: async () => (await database.ask(holdOf)) === undefined,
   });
   backups.start();
+  const alerts = new AlertWatch({ database, log });
+  alerts.start();
   const files = watchFiles(database.file, lock.path);
   noteServer(dataDir, { url: listening, pid: process.pid, version, started_at: timestamp(Date.now()) });
   // Startup succeeded; the caller now owns shutdown.
@@ -223,7 +226,7 @@ export async function startApp({ config, dataDir, database, log }: AppParts): Pr
       files.stopWatching();
       // Concurrently: a slow client must not let the worker start new deliveries.
       survey.stop();
-      await Promise.all([server.stop(), deliveries?.stop(), retention.stop(), backups.stop()]);
+      await Promise.all([server.stop(), deliveries?.stop(), retention.stop(), backups.stop(), alerts.stop()]);
       await node?.leave();
       await metrics?.stop();
       forgetServer(dataDir);

@@ -29,6 +29,7 @@ export function addInit(program: Command, invocation: Invocation): void {
         said: [
           `Created the workspace of ${made.team.name} in ${shownPlace(invocation.place)}.`,
           `${made.owner.name} is its first owner, #${made.channel.name} its first channel.`,
+          "To be told in a channel when a webhook fails: parley teams notify --channel CHANNEL",
         ],
         brief: made.team.id,
         next: "parley serve, or parley quickstart for a bot with a token to try it with",

@@ -3,13 +3,14 @@ import { createTeam, getTeamNamed, listTeams, renameTeam } from "../../src/teams
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { teamReference } from "../invocation/references.ts";
+import { addNotify } from "./team-alerts.ts";
 
 type NameOptions = { name?: string };
 
 /** `parley teams`: the teams in this data folder. */
 export function addTeams(program: Command, invocation: Invocation): void {
   const noun = addCommand(program, "teams", {
-    summary: "List, create and rename teams",
+    summary: "List, create and rename teams, and have them told of trouble",
     examples: ["parley teams list"],
   });
 
@@ -66,4 +67,6 @@ export function addTeams(program: Command, invocation: Invocation): void {
       next: "parley teams list",
     });
   });
+
+  addNotify(noun, invocation);
 }

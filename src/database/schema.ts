@@ -228,6 +228,20 @@ export const backupResults = sqliteTable("backup_results", {
   reason: text(),
 });
 
+export const alertChannels = sqliteTable("alert_channels", {
+  teamId: text("team_id").primaryKey(),
+  channelId: text("channel_id").notNull(),
+  botId: text("bot_id").notNull(),
+  setAt: integer("set_at").notNull(),
+});
+
+export const alertsSaid = sqliteTable("alerts_said", {
+  teamId: text("team_id").notNull(),
+  about: text().notNull(),
+  state: text().notNull(),
+  at: integer().notNull(),
+});
+
 export const queueClock = sqliteTable("queue_clock", {
   id: integer().primaryKey(),
   aheadMs: integer("ahead_ms").notNull(),

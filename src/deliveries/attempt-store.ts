@@ -66,6 +66,22 @@ export async function selectAttemptsOf(
   return await pageStatement(db).execute({ subscriptionId, before, limit });
 }
 
+const asOfStatement = query<{ at: number; succeeded: number }, [string, number]>(
+  // The sum keeps the index by age out, in which the attempts of all subscriptions are.
+  `SELECT created_at AS at, succeeded FROM attempts
+   WHERE subscription_id = ? AND is_replay = 0 AND created_at + 0 <= ? ORDER BY seq DESC LIMIT 1`,
+);
+
+/** The subscription's last attempt up to the time, in milliseconds since 1970, replays left out. */
+export function selectAttemptAsOf(
+  db: Connection,
+  subscriptionId: string,
+  at: number,
+): { at: number; hasFailed: boolean } | undefined {
+  const row = asOfStatement(db).get(subscriptionId, at);
+  return row ? { at: row.at, hasFailed: row.succeeded === 0 } : undefined;
+}
+
 /** Returns the attempt with its subscription; undefined when the team has no such attempt. */
 export async function selectAttempt(db: Connection, teamId: string, id: string) {
   const [row] = await db

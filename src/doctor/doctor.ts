@@ -11,6 +11,7 @@ import { findServer } from "../database/server-note.ts";
 import { parseDatabaseUrl } from "../input/database-url.ts";
 import { selectNodes } from "../nodes/store.ts";
 import { explainDataError } from "../system/data-errors.ts";
+import { checkAlerts } from "./alerts.ts";
 import { checkClock } from "./clock.ts";
 import { checkIntegrity, checkLogSize, checkMigrations, checkSqlite, openForChecks } from "./database.ts";
 import { checkFileSystem, checkFlush, checkSpace } from "./disk.ts";
@@ -83,6 +84,7 @@ export async function examine(
   await check("server", () => checkPort(patient, server));
   await check("base URL", () => checkBaseUrl(patient, server.isRunning));
   await check("DNS", () => checkNames(patient, ask));
+  await check("alerts", () => checkAlerts(ask));
   return findings;
 }
 
