@@ -23,6 +23,7 @@ let own: Record<string, string>;
  * `own …` is what is of the team.
  */
 const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> = [
+  ["teams notify", "channel", "--channel {channel}"],
   ["channels show", "channel", "{channel}"],
   ["channels members", "channel", "{channel}"],
   ["channels archive", "channel", "{channel}"],

@@ -247,6 +247,7 @@ export const deliveryStores: Record<string, StoreCalls> = {
         (before) => (tx) => attempts.selectAttemptsOf(tx, "s-1", { before, limit: 2 }),
       ),
       selectLatestAttempts: [(tx) => attempts.selectLatestAttempts(tx, "s-1", 2)],
+      selectAttemptAsOf: [0, at + 9].map((time) => (tx) => attempts.selectAttemptAsOf(tx, "s-1", time)),
       selectAttempt: [
         (tx) => attempts.selectAttempt(tx, teamId, "a-1"),
         (tx) => attempts.selectAttempt(tx, "team-2", "a-1"),

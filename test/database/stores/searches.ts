@@ -1,3 +1,4 @@
+import * as alerts from "../../../src/alerts/store.ts";
 import * as accounts from "../../../src/deliveries/account-store.ts";
 import * as attemptSearch from "../../../src/deliveries/attempt-search-store.ts";
 import * as failures from "../../../src/deliveries/replay-failed-store.ts";
@@ -5,7 +6,10 @@ import * as explanations from "../../../src/deliveries/explain-store.ts";
 import * as eventSearch from "../../../src/outbox/event-search-store.ts";
 import { at, type StoreCalls, teamId } from "./rows.ts";
 
-/** The stores that search the log and the events for commands, called while both have rows. */
+const alertChannel = { teamId, channelId: "c-General", botId: "u-Ann", setAt: at };
+const said = { teamId, about: "webhook:s-1", state: "failing", at };
+
+/** The stores that search the log and the events, and those of alerts, called while there are rows. */
 export const searchStores: Record<string, StoreCalls> = {
   "deliveries/attempt-search-store.ts": {
     module: attemptSearch,
@@ -67,6 +71,26 @@ export const searchStores: Record<string, StoreCalls> = {
       selectEventsMentioning: ["hello", "x"].map(
         (text) => (tx) => eventSearch.selectEventsMentioning(tx, 1, 9, text, 5),
       ),
+    },
+  },
+  "alerts/store.ts": {
+    module: alerts,
+    calls: {
+      replaceAlertChannel: [
+        (tx) => alerts.replaceAlertChannel(tx, alertChannel),
+        (tx) => alerts.replaceAlertChannel(tx, { ...alertChannel, setAt: at + 1 }),
+      ],
+      selectAlertChannels: [(tx) => alerts.selectAlertChannels(tx)],
+      selectAlertChannel: [teamId, "team-2"].map((id) => (tx) => alerts.selectAlertChannel(tx, id)),
+      replaceSaid: [
+        (tx) => alerts.replaceSaid(tx, said),
+        (tx) => alerts.replaceSaid(tx, { ...said, state: "working" }),
+      ],
+      selectSaid: [async (tx) => [...(await alerts.selectSaid(tx, teamId))]],
+      deleteAlertChannel: [
+        (tx) => alerts.deleteAlertChannel(tx, teamId),
+        async (tx) => [...(await alerts.selectSaid(tx, teamId))],
+      ],
     },
   },
 };
