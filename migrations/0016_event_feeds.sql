@@ -15,6 +15,9 @@ ON subscriptions BEGIN
   UPDATE workspace_stamp SET stamp = hex(randomblob(8)) WHERE id = 1;
 END;
 
+-- Whether the subscription has no URL. It stands here too, so that storing an event reads one table.
+ALTER TABLE subscription_filters ADD COLUMN is_only_read integer NOT NULL DEFAULT 0;
+
 -- The newest event that retention has deleted. Who has read less far may have missed some.
 CREATE TABLE deleted_events (
   id       integer PRIMARY KEY CHECK (id = 1),

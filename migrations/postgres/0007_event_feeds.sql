@@ -13,6 +13,9 @@ CREATE TRIGGER subscriptions_stamp AFTER INSERT OR DELETE OR UPDATE OF
   secret, previous_secret, previous_secret_until, deleted_at, created_at, created_by, after_event
   ON subscriptions EXECUTE FUNCTION change_workspace_stamp();
 
+-- Whether the subscription has no URL. It stands here too, so that storing an event reads one table.
+ALTER TABLE subscription_filters ADD COLUMN is_only_read integer NOT NULL DEFAULT 0;
+
 -- The newest event that retention has deleted. Who has read less far may have missed some.
 CREATE TABLE deleted_events (
   id       bigint PRIMARY KEY CHECK (id = 1),

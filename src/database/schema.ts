@@ -179,6 +179,7 @@ export const subscriptionFilters = sqliteTable("subscription_filters", {
   channelId: text("channel_id").notNull(),
   subscriptionId: text("subscription_id").notNull(),
   afterEvent: integer("after_event").notNull(),
+  isOnlyRead: integer("is_only_read", { mode: "boolean" }).notNull(),
 });
 
 export const fanOuts = sqliteTable("fan_outs", {

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, lt, lte, max, sql } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
-import { parameterOfJoin, prepared, query } from "../database/prepared.ts";
+import { prepared, query } from "../database/prepared.ts";
 import { cached } from "../database/cached.ts";
 import { deletedEvents, events, subscriptionFilters, subscriptions } from "../database/schema.ts";
 import { insertInto } from "../database/table-sql.ts";
@@ -11,15 +11,14 @@ const queuedWithEventMax = 100;
 
 const matchingStatement = prepared((db) =>
   db
-    .select({ id: subscriptionFilters.subscriptionId, url: subscriptions.url })
+    .select({ id: subscriptionFilters.subscriptionId, isOnlyRead: subscriptionFilters.isOnlyRead })
     .from(subscriptionFilters)
-    .innerJoin(subscriptions, eq(subscriptions.id, subscriptionFilters.subscriptionId))
     .where(
       and(
-        eq(subscriptionFilters.teamId, parameterOfJoin("teamId", "text")),
-        eq(subscriptionFilters.eventType, parameterOfJoin("type", "text")),
+        eq(subscriptionFilters.teamId, sql.placeholder("teamId")),
+        eq(subscriptionFilters.eventType, sql.placeholder("type")),
         // The empty string stands for every channel.
-        sql`${subscriptionFilters.channelId} IN ('', ${parameterOfJoin("channelId", "text")})`,
+        sql`${subscriptionFilters.channelId} IN ('', ${sql.placeholder("channelId")})`,
       ),
     )
     .limit(queuedWithEventMax + 1)
@@ -42,8 +41,8 @@ export const selectMatchingSubscriptions = cached(
     const rows = matchingStatement(db).all({ teamId, type, channelId });
     const idsOf = (found: typeof rows) => found.map(({ id }) => id);
     return {
-      sentTo: idsOf(rows.filter(({ url }) => url !== "")),
-      readBy: idsOf(rows.filter(({ url }) => url === "")),
+      sentTo: idsOf(rows.filter(({ isOnlyRead }) => !isOnlyRead)),
+      readBy: idsOf(rows.filter(({ isOnlyRead }) => isOnlyRead)),
       isForMany: rows.length > queuedWithEventMax,
     };
   },

@@ -82,10 +82,9 @@ export function selectTeamWithFanOut(db: Connection, lastEvent: number): string 
 }
 
 const nextSubscriptionsStatement = query<{ id: string }, [string, string, string, string, number, number]>(
-  // Nothing is sent to those without a URL.
   `SELECT subscription_id AS id FROM subscription_filters
    WHERE team_id = ? AND event_type = ? AND channel_id = ? AND subscription_id > ? AND after_event < ?
-     AND (SELECT url FROM subscriptions WHERE subscriptions.id = subscription_id) <> ''
+     AND is_only_read = 0
    ORDER BY subscription_id LIMIT ?`,
 );
 
@@ -144,7 +143,7 @@ const stillToQueueStatement = query<Waiting, [string, string]>(
      AND filters.channel_id IN ('', fan_outs.channel_id) AND filters.after_event < fan_outs.event_seq
    WHERE fan_outs.team_id = cast(? AS text) AND filters.subscription_id = cast(? AS text)
      AND (filters.channel_id, filters.subscription_id) > (fan_outs.after_channel, fan_outs.after_subscription)
-     AND (SELECT url FROM subscriptions WHERE subscriptions.id = filters.subscription_id) <> ''`,
+     AND filters.is_only_read = 0`,
 );
 
 /** The events still to be queued for the team's subscription. Reads all fan-outs of the team. */

@@ -54,8 +54,8 @@ export async function editSubscription(
     const { name, url, events, channelIds, consecutiveFailures } = edited;
     await updateSubscription(tx, row.id, { name, url, events, channelIds, consecutiveFailures });
     const { events: eventTypes, channel_ids } = subscriptionResource(edited);
-    if (changed.includes("events") || changed.includes("channelIds"))
-      await replaceFilters(tx, row, eventTypes, channel_ids, await selectLastEventSeq(tx));
+    if (changed.some((field) => field !== "name"))
+      await replaceFilters(tx, edited, eventTypes, channel_ids, await selectLastEventSeq(tx));
     // So that a pause because of the receiver before ends.
     if (hasMoved) tx.commit.subscriptionsWithWork.add(row.id);
     await recordSubscription(tx, row, "webhook.edited", actor, {

@@ -241,7 +241,7 @@ const filtersPerInsert = 1_000;
  */
 export async function replaceFilters(
   tx: Transaction,
-  { id, teamId }: Pick<SubscriptionRow, "id" | "teamId">,
+  { id, teamId, url }: Pick<SubscriptionRow, "id" | "teamId" | "url">,
   eventTypes: readonly string[],
   channelIds: readonly string[] | null,
   afterEvent: number,
@@ -262,6 +262,7 @@ export async function replaceFilters(
       channelId,
       subscriptionId: id,
       afterEvent: kept.get(`${eventType} ${channelId}`) ?? afterEvent,
+      isOnlyRead: url === "",
     })),
   );
   for (let from = 0; from < rows.length; from += filtersPerInsert) {

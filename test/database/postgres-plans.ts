@@ -35,7 +35,7 @@ const manyRows = `
     SELECT 'x' || n, 'x' || n % 500, 'x', 'x', 'x', 'active', 'x', n, CASE n % 9 WHEN 0 THEN n END,
       CASE n % 9 WHEN 1 THEN n END, 'x' || n % 900 FROM generate_series(1, 5000) AS n;
   INSERT INTO subscription_filters
-    SELECT 'x' || n % 500, 'x' || n % 9, 'x' || n % 99, 'x' || n, 0 FROM generate_series(1, 5000) AS n;
+    SELECT 'x' || n % 500, 'x' || n % 9, 'x' || n % 99, 'x' || n, 0, 0 FROM generate_series(1, 5000) AS n;
   INSERT INTO events (id, type, data, created_at)
     SELECT 'x' || n, 'x', repeat('x', 300), n FROM generate_series(1, 20000) AS n;
   INSERT INTO fan_outs SELECT 'x' || n % 99, n, 'x' FROM generate_series(1, 5000) AS n;

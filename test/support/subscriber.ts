@@ -28,7 +28,7 @@ export async function insertSubscriber(
       createdBy: null,
       afterEvent: 0,
     });
-    await replaceFilters(tx, { id, teamId }, ["message.created"], null, 0);
+    await replaceFilters(tx, { id, teamId, url: "https://receiver.example/" }, ["message.created"], null, 0);
   });
   return id;
 }

@@ -61,24 +61,14 @@ export const deliveryStores: Record<string, StoreCalls> = {
         subscription("s-5", { deletedAt: at }),
       ].map((row) => (tx) => subscriptions.insertSubscription(tx, row)),
       replaceFilters: [
-        (tx) =>
-          subscriptions.replaceFilters(
-            tx,
-            { id: "s-1", teamId },
-            ["message.created", "message.deleted"],
-            null,
-            0,
-          ),
-        (tx) =>
-          subscriptions.replaceFilters(
-            tx,
-            { id: "s-4", teamId },
-            ["message.created"],
-            ["c-General", "c-Zoo"],
-            1,
-          ),
-        (tx) => subscriptions.replaceFilters(tx, { id: "s-2", teamId }, ["message.created"], null, 0),
-      ],
+        { id: "s-1", eventTypes: ["message.created", "message.deleted"], channelIds: null, after: 0 },
+        { id: "s-4", eventTypes: ["message.created"], channelIds: ["c-General", "c-Zoo"], after: 1, url: "" },
+        { id: "s-2", eventTypes: ["message.created"], channelIds: null, after: 0 },
+      ].map(
+        ({ id, eventTypes, channelIds, after, url = "https://receiver.example/" }) =>
+          (tx) =>
+            subscriptions.replaceFilters(tx, { id, teamId, url }, eventTypes, channelIds, after),
+      ),
       updateFilters: [(tx) => subscriptions.updateFilters(tx, "s-2", 1)],
       deleteFilters: [(tx) => subscriptions.deleteFilters(tx, "s-5")],
       selectSubscription: [
