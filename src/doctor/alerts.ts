@@ -19,8 +19,6 @@ export async function checkAlerts(ask: Database["ask"] | undefined): Promise<Fin
         problems.push(warning(check, `The team ${slug} is told nothing: ${place.problem}.`, command));
     }
     if (problems.length > 0) return problems;
-    return [
-      ok(check, told.length > 0 ? `told to ${told.join(", ")}` : `off; to be told in a channel: ${command}`),
-    ];
+    return [ok(check, told.length > 0 ? `told to ${told.join(", ")}` : `off; to be told: ${command}`)];
   });
 }
