@@ -153,7 +153,7 @@ async function forwardEach(
 function requestOf({ cursor, event }: FeedEvent, secret: string) {
   const { id, type } = event;
   const message = { id, type, envelope: JSON.stringify(event), eventSeq: placeOf(cursor)?.seq ?? null };
-  return prepare(message, [secret], workspaceTime());
+  return prepare(message, { secrets: [secret], headers: {} }, workspaceTime());
 }
 
 function print({ output }: Invocation, { event }: FeedEvent, { status, error, durationMs }: Outcome): void {

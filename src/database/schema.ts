@@ -171,6 +171,8 @@ export const subscriptions = sqliteTable("subscriptions", {
   createdAt: integer("created_at").notNull(),
   createdBy: text("created_by"),
   afterEvent: integer("after_event").notNull(),
+  headers: blob({ mode: "buffer" }),
+  headerNames: text("header_names").notNull(),
 });
 
 export const subscriptionFilters = sqliteTable("subscription_filters", {

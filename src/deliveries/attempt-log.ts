@@ -1,6 +1,7 @@
 import type { Connection } from "../database/database.ts";
 import { selectEvent } from "../outbox/event-store.ts";
 import { notFound } from "../errors.ts";
+import { headerNamesOf } from "../subscriptions/headers.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
 import { timestamp } from "../timestamp.ts";
 import { unsignedHeaders } from "./prepare.ts";
@@ -11,7 +12,10 @@ export type AttemptShown = WebhookDelivery & {
   replay: boolean;
   duration_ms: number;
   webhook: { id: string; name: string; url: string };
-  /** What was sent. Signatures and their timestamps are never stored; `body` is null once retention has deleted it. */
+  /**
+   * What was sent. Signatures and their timestamps are never stored, and headers of one's own are those of today, without
+   * their values; `body` is null once retention has deleted it.
+   */
   request: { headers: Record<string, string>; body: string | null };
   /** The first KiB of the response body; null when there was no response. */
   response: string | null;
@@ -46,6 +50,7 @@ export async function showAttempt(db: Connection, teamId: string, id: string): P
         "x-service-signature": "(not kept)",
         "webhook-timestamp": "(not kept)",
         "webhook-signature": "(not kept)",
+        ...Object.fromEntries(headerNamesOf(subscription).map((name) => [name, "(never shown)"])),
       },
       body: event?.envelope ?? null,
     },

@@ -1,5 +1,5 @@
 import { newSecret } from "../secrets/secret-text.ts";
-import { signingSecrets } from "../subscriptions/secrets.ts";
+import { credentialsOf } from "../subscriptions/secrets.ts";
 import { prepare } from "./prepare.ts";
 import { sendTestRequests, type TestAnswer, testMessage, type TestParts } from "./test-request.ts";
 
@@ -24,13 +24,14 @@ export type Grade = {
  */
 export async function grade(parts: TestParts, teamId: string, id: string): Promise<Grade[]> {
   const answers = await sendTestRequests(parts, teamId, id, (row, now) => {
-    const secrets = signingSecrets(parts.vault, row, now);
+    const credentials = credentialsOf(parts.vault, row, now);
     const message = () => testMessage("ping", { webhook_id: row.id }, now);
-    const good = prepare(message(), secrets, now);
+    const good = prepare(message(), credentials, now);
     return [
       good,
-      prepare(message(), [newSecret("whsec_")], now),
-      prepare(message(), secrets, now - staleMs),
+      // With the headers: without them a receiver that looks at nothing else would refuse it too.
+      prepare(message(), { ...credentials, secrets: [newSecret("whsec_")] }, now),
+      prepare(message(), credentials, now - staleMs),
       good,
     ];
   });

@@ -1,4 +1,4 @@
-import { signingSecrets } from "../subscriptions/secrets.ts";
+import { credentialsOf } from "../subscriptions/secrets.ts";
 import { prepare } from "./prepare.ts";
 import { sendTestRequests, type TestAnswer, testMessage, type TestParts } from "./test-request.ts";
 
@@ -10,7 +10,7 @@ import { sendTestRequests, type TestAnswer, testMessage, type TestParts } from "
  */
 export async function ping(parts: TestParts, teamId: string, id: string): Promise<TestAnswer> {
   const [answer] = await sendTestRequests(parts, teamId, id, (row, now) => [
-    prepare(testMessage("ping", { webhook_id: row.id }, now), signingSecrets(parts.vault, row, now), now),
+    prepare(testMessage("ping", { webhook_id: row.id }, now), credentialsOf(parts.vault, row, now), now),
   ]);
   return answer as TestAnswer;
 }

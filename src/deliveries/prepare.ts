@@ -1,4 +1,5 @@
 import { cursorOf, markOf } from "../outbox/cursor.ts";
+import type { Credentials } from "../subscriptions/secrets.ts";
 import { deliverySignature, standardSignature } from "./signature.ts";
 
 /** What is sent to a subscription: a queued event, an event of the delivery log, or a ping. */
@@ -20,12 +21,13 @@ const encoder = new TextEncoder();
 /**
  * Returns the headers and the body of one attempt (specification part 6), signed both as the specification says and as
  * Standard Webhooks does. Each attempt is signed at its own time, so receivers accept a late retry as they accept the
- * first attempt. `secrets` lists the current secret first; `now` is milliseconds since 1970,
- * `traceparent` that of the attempt while traces are on.
+ * first attempt. Headers of the subscription's own come
+ * first, so none takes the place of ours. `now` is milliseconds since 1970, `traceparent` that of the attempt while
+ * traces are on.
  */
 export function prepare(
   message: WebhookMessage,
-  secrets: string[],
+  { secrets, headers }: Credentials,
   now: number,
   traceparent?: string,
 ): PreparedRequest {
@@ -33,6 +35,7 @@ export function prepare(
   const seconds = Math.floor(now / 1000);
   return {
     headers: {
+      ...headers,
       ...unsignedHeaders(message),
       "x-service-signature": deliverySignature(secrets, seconds, body),
       "webhook-timestamp": String(seconds),

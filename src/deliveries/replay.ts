@@ -5,7 +5,7 @@ import { selectEvent } from "../outbox/event-store.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { TracedWork } from "../tracing/work.ts";
 import type { WebhookDelivery } from "../subscriptions/schemas.ts";
-import { signingSecrets } from "../subscriptions/secrets.ts";
+import { credentialsOf } from "../subscriptions/secrets.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
 import { attempt, type Outgoing } from "./attempt.ts";
 import { deliveryResource } from "./attempt-log.ts";
@@ -58,7 +58,7 @@ export async function replay(
     );
   }
 
-  const secrets = signingSecrets(vault, subscription, workspaceTime());
+  const credentials = credentialsOf(vault, subscription, workspaceTime());
   const message = { id: eventId, type: event.type, envelope: event.envelope, eventSeq };
   const destination = {
     url: subscription.url,
@@ -67,7 +67,7 @@ export async function replay(
     eventType: event.type,
   };
   const traced = work?.beginAttempt(destination, event.traceparent);
-  const request = prepare(message, secrets, workspaceTime(), traced?.traceparent);
+  const request = prepare(message, credentials, workspaceTime(), traced?.traceparent);
   const outcome = await attempt(outgoing, subscription.url, request);
   traced?.answered(outcome);
   if (outcome.kind === "own_fault") {

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from "../event-types.ts";
-import { signingSecrets } from "../subscriptions/secrets.ts";
+import { credentialsOf } from "../subscriptions/secrets.ts";
 import { prepare } from "./prepare.ts";
 import { sendTestRequests, type TestAnswer, testMessage, type TestParts } from "./test-request.ts";
 
@@ -22,7 +22,7 @@ export async function sendSample(
   const [answer] = await sendTestRequests(parts, teamId, id, (row, now) => {
     const message = testMessage(type, data, now, { sample: true });
     event_id = message.id;
-    return [prepare(message, signingSecrets(parts.vault, row, now), now)];
+    return [prepare(message, credentialsOf(parts.vault, row, now), now)];
   });
   return { event_id, event_type: type, ...(answer as TestAnswer) };
 }

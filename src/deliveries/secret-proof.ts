@@ -1,5 +1,5 @@
 import { newSecret } from "../secrets/secret-text.ts";
-import { signingSecrets } from "../subscriptions/secrets.ts";
+import { credentialsOf } from "../subscriptions/secrets.ts";
 import { prepare } from "./prepare.ts";
 import { sendTestRequests, type TestAnswer, testMessage, type TestParts } from "./test-request.ts";
 
@@ -19,9 +19,10 @@ export async function proveSecret(
   let sealedSecret: Buffer = Buffer.alloc(0);
   const [genuine, forged] = await sendTestRequests(parts, teamId, id, (row, now) => {
     sealedSecret = row.secret;
-    const newest = signingSecrets(parts.vault, row, now).slice(0, 1);
-    const message = () => testMessage("ping", { webhook_id: row.id }, now);
-    return [prepare(message(), newest, now), prepare(message(), [newSecret("whsec_")], now)];
+    const credentials = credentialsOf(parts.vault, row, now);
+    return [credentials.secrets.slice(0, 1), [newSecret("whsec_")]].map((secrets) =>
+      prepare(testMessage("ping", { webhook_id: row.id }, now), { ...credentials, secrets }, now),
+    );
   });
   return { ...({ genuine, forged } as SecretProof), sealedSecret };
 }

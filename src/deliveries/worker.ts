@@ -1,12 +1,10 @@
 import { whenAnswered } from "../database/answer.ts";
 import type { Database } from "../database/database.ts";
-import { DomainError } from "../errors.ts";
 import type { QueuedJob } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
 import { newId } from "../system/repeatable.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { Vault } from "../secrets/vault.ts";
-import { signingSecrets } from "../subscriptions/secrets.ts";
 import {
   type Destination,
   selectDeliveryRecord,
@@ -15,6 +13,7 @@ import {
 import { attempt, type Outcome, type Outgoing } from "./attempt.ts";
 import type { DeliveryHold } from "./hold.ts";
 import { Lanes } from "./lanes.ts";
+import { OpenedCredentials } from "./opened-credentials.ts";
 import type { Places } from "./places.ts";
 import { asOwner, type Ownership, ownedOf } from "./ownership.ts";
 import { prepare } from "./prepare.ts";
@@ -57,7 +56,7 @@ export type WorkerParts = {
  */
 export class Worker {
   readonly #database: Database;
-  readonly #vault: Vault;
+  readonly #credentials: OpenedCredentials;
   readonly #outgoing: Outgoing;
   readonly #rules: RetryRules;
   readonly #log: Log;
@@ -67,15 +66,13 @@ export class Worker {
   readonly #hold: Pick<DeliveryHold, "isHeld" | "refresh" | "settled">;
   readonly #ownership: Ownership | undefined;
   readonly #lanes: Lanes;
-  /** Subscriptions whose secret cannot be decrypted: they stay active, and their jobs wait. */
-  readonly #unreadable = new Set<string>();
   #isStopped = false;
   /** When the latest attempt began, by `performance.now()`; at first when the worker was made. */
   #attemptedAt = performance.now();
 
   constructor(parts: WorkerParts) {
     this.#database = parts.database;
-    this.#vault = parts.vault;
+    this.#credentials = new OpenedCredentials(parts.vault, parts.log);
     this.#outgoing = parts.outgoing;
     this.#rules = parts.rules;
     this.#log = parts.log;
@@ -112,7 +109,7 @@ export class Worker {
    * @throws the error of the database when the worker is stopped meanwhile.
    */
   async wakeAll(): Promise<void> {
-    this.#unreadable.clear();
+    this.#credentials.forgetFailures();
     await this.look();
   }
 
@@ -132,7 +129,11 @@ export class Worker {
   async wake(subscriptionIds: Iterable<string>): Promise<void> {
     const owned = ownedOf(this.#ownership, subscriptionIds);
     try {
-      await this.#retryUntilDone({}, async () => await this.#lanes.wake(owned));
+      await this.#retryUntilDone({}, async () => {
+        // Without an await where nothing is unreadable, which is nearly always.
+        if (this.#credentials.hasFailed) await this.#credentials.recheck(this.#database, owned);
+        await this.#lanes.wake(owned);
+      });
     } catch {
       // The worker was stopped meanwhile; the next start looks at every subscription.
     }
@@ -148,9 +149,9 @@ export class Worker {
     return performance.now() - this.#attemptedAt;
   }
 
-  /** Whether the subscription's jobs wait for an operator: deliveries are held, or its secret cannot be decrypted. */
+  /** Whether the subscription's jobs wait for an operator: deliveries are held, or its credentials cannot be decrypted. */
   isHeldBack(subscriptionId: string): boolean {
-    return this.#unreadable.has(subscriptionId) || this.#hold.isHeld(subscriptionId);
+    return this.#credentials.areUnreadable(subscriptionId) || this.#hold.isHeld(subscriptionId);
   }
 
   /** Starts no more attempts and waits for those in flight, at most ten seconds. */
@@ -185,13 +186,13 @@ export class Worker {
     destination: Destination,
     report: (hasSucceeded: boolean) => boolean,
   ): Promise<AttemptResult | undefined> {
-    const secrets = this.#secretsOf(destination);
-    if (!secrets) return undefined;
+    const credentials = this.#credentials.of(destination);
+    if (!credentials) return undefined;
     this.#attemptedAt = performance.now();
     const { eventId: id, eventType: type, envelope, eventSeq } = job;
     const message = { id, type, envelope, eventSeq };
     const traced = this.#tracing?.beginDelivery(job, destination.url);
-    const request = prepare(message, secrets, workspaceTime(), traced?.traceparent);
+    const request = prepare(message, credentials, workspaceTime(), traced?.traceparent);
     const outcome = await attempt(this.#outgoing, destination.url, request);
     const { kind, durationMs } = outcome;
     this.#observeAttempt?.(kind, durationMs);
@@ -240,23 +241,6 @@ export class Worker {
           isCounted,
           failures: settled.logged.failure?.streak ?? 0,
         };
-  }
-
-  /**
-   * Returns the secrets to sign with. If they cannot be decrypted, the subscription's jobs wait until `wakeAll`: only
-   * an operator can fix that, so it is logged once, and no event may be lost meanwhile.
-   */
-  #secretsOf(destination: Destination): string[] | undefined {
-    try {
-      return signingSecrets(this.#vault, destination, workspaceTime());
-    } catch (error) {
-      if (!(error instanceof DomainError && error.code === "key_missing")) throw error;
-      if (!this.#unreadable.has(destination.id)) {
-        this.#log.error({ webhook: destination.id, reason: error.message }, "webhook.secret_unreadable");
-      }
-      this.#unreadable.add(destination.id);
-      return undefined;
-    }
   }
 
   /** Runs the step, and retries it after a pause on each error, until it succeeds or the worker is stopped. */

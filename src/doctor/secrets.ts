@@ -48,12 +48,12 @@ export async function checkKey(
       ),
     ];
   }
-  if (!unreadable) return [ok(check, `${where} opens every signing secret`)];
+  if (!unreadable) return [ok(check, `${where} opens every signing secret and header`)];
   const { subscriptions, incoming_webhooks, reason } = unreadable;
   return [
     failed(
       check,
-      `Signing secrets cannot be read: those of ${subscriptions} subscriptions and ${incoming_webhooks} incoming webhooks. ${reason}`,
+      `Signing secrets or headers cannot be read: those of ${subscriptions} subscriptions and ${incoming_webhooks} incoming webhooks. ${reason}`,
     ),
   ];
 }

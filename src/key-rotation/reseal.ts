@@ -2,6 +2,7 @@ import type { Database, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
 import { selectSealedWebhooks, updateIncomingWebhook } from "../incoming-webhooks/store.ts";
 import type { Vault } from "../secrets/vault.ts";
+import { placeOfHeaders } from "../subscriptions/headers.ts";
 import { selectSealedSubscriptions } from "../subscriptions/secret-store.ts";
 import { updateSubscription } from "../subscriptions/store.ts";
 
@@ -51,14 +52,16 @@ export async function resealAll(
 async function resealSubscriptions(tx: Transaction, vault: Vault, afterId: string): Promise<Page> {
   const rows = await selectSealedSubscriptions(tx, afterId, rowsPerWrite);
   const page: Page = { readable: 0, unreadable: 0, lastId: rows.at(-1)?.id };
-  for (const { id, secret, previousSecret } of rows) {
+  for (const { id, secret, previousSecret, headers } of rows) {
     const anew = await resealed(tx, vault, secret, `subscriptions:${id}`, page);
     const previous =
       previousSecret && (await resealed(tx, vault, previousSecret, `subscriptions:${id}`, page));
-    if (!anew && !previous) continue;
+    const newHeaders = headers && (await resealed(tx, vault, headers, placeOfHeaders(id), page));
+    if (!anew && !previous && !newHeaders) continue;
     await updateSubscription(tx, id, {
       ...(anew && { secret: anew }),
       ...(previous && { previousSecret: previous }),
+      ...(newHeaders && { headers: newHeaders }),
     });
   }
   return page;

@@ -86,6 +86,7 @@ const subscription: WebhookSubscription = {
   url: receiverUrl,
   events: ["message.created", "reaction.added"],
   channel_ids: null,
+  header_names: ["authorization"],
   status: "active",
   consecutive_failures: 0,
   last_success_at: "2026-11-20T17:24:00.164+00:00",
@@ -108,6 +109,7 @@ const subscriptionInput: SubscriptionInput = {
   name: subscription.name,
   url: receiverUrl,
   events: subscription.events,
+  headers: { authorization: "Bearer made-up-for-this-example" },
 };
 
 const incoming = {
@@ -147,7 +149,11 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookSubscriptionData: { data: subscription },
   WebhookSubscriptionShown: { data: { ...subscription, deliveries: [delivery] } },
   SubscriptionInput: subscriptionInput,
-  SubscriptionEdit: { name: "Release log, all channels", channel_ids: null } satisfies SubscriptionEdit,
+  SubscriptionEdit: {
+    name: "Release log, all channels",
+    channel_ids: null,
+    headers: { authorization: "Bearer made-up-for-this-example" },
+  } satisfies SubscriptionEdit,
   CreatedSubscription: { data: { ...subscription, last_success_at: null }, secret: exampleSecret },
   DeliveryPage: { data: [delivery], meta: { next: null } } satisfies DeliveryPage,
   EventPage: eventPage,

@@ -11,6 +11,11 @@ const tagBytes = 16;
 /** The row that a sealed secret belongs to, as `table:id`. It cannot be opened for another row. */
 type Place = `${string}:${string}`;
 
+/** What is sealed, as the operator calls it, and what to do about it if the key is lost. */
+export type SealedKind = { name: string; remedy: string };
+
+const signingSecret: SealedKind = { name: "signing secret", remedy: "rotate the secret" };
+
 /**
  * Encrypts the secrets that must be read back for signing (AES-256-GCM), each with its own nonce and bound to its row.
  * The database says which key encrypts the secrets of its workspace, so a process that has only another one is refused.
@@ -70,7 +75,7 @@ export class Vault {
     const key = known ? this.#keys.withCheck(known) : this.#keys.own;
     if (!key) {
       if (this.#keys.own) throw wrongKey();
-      throw keyError("The key file is missing, so no new secret can be stored.");
+      throw keyError("The key file is missing, so no new secret can be stored.", signingSecret);
     }
     if (!known) await upsertKeyCheck(tx, key.checkValue);
     return encrypt(key, secret, place);
@@ -91,7 +96,7 @@ export class Vault {
    * Decrypts the secret.
    * @throws DomainError `key_missing` when there is no key, it is the wrong one, or the stored bytes were altered.
    */
-  open(stored: Uint8Array, place: Place): string {
+  open(stored: Uint8Array, place: Place, kind = signingSecret): string {
     const opened = this.#opened.get(stored);
     if (opened?.place === place) return opened.secret;
     const secret =
@@ -99,8 +104,9 @@ export class Vault {
     if (secret === undefined) {
       throw keyError(
         this.#keys.own
-          ? "The signing secret cannot be read with this key."
-          : "The key file is missing, so the signing secret cannot be read.",
+          ? `The ${kind.name} cannot be read with this key.`
+          : `The key file is missing, so the ${kind.name} cannot be read.`,
+        kind,
       );
     }
     this.#opened.set(stored, { secret, place });
@@ -116,9 +122,9 @@ export class Vault {
   }
 
   /** Why the stored secret cannot be read, as a sentence for the operator; undefined when it can. */
-  whyUnreadable(stored: Uint8Array, place: Place): string | undefined {
+  whyUnreadable(stored: Uint8Array, place: Place, kind = signingSecret): string | undefined {
     try {
-      this.open(stored, place);
+      this.open(stored, place, kind);
       return undefined;
     } catch (error) {
       if (error instanceof DomainError) return error.message;
@@ -161,10 +167,10 @@ export function wrongKey(): DomainError {
   );
 }
 
-function keyError(problem: string): DomainError {
+function keyError(problem: string, { remedy }: SealedKind): DomainError {
   return new DomainError(
     "key_missing",
     `${problem} Restore secret.key from a backup of the data folder, or set PARLEY_SECRET_KEY, and start again; ` +
-      "if the key is lost, rotate the secret.",
+      `if the key is lost, ${remedy}.`,
   );
 }

@@ -1,9 +1,10 @@
 import type { WebhookEvent } from "../event-types.ts";
 import { timestamp } from "../timestamp.ts";
+import { headerNamesOf } from "./headers.ts";
 import type { ListedSubscription, WebhookSubscription } from "./schemas.ts";
 import type { SubscriptionRow } from "./store.ts";
 
-/** The subscription as the API returns it: without its secret. */
+/** The subscription as the API returns it: without its secret and the values of its headers. */
 export function subscriptionResource(row: SubscriptionRow): WebhookSubscription {
   return {
     id: row.id,
@@ -11,6 +12,7 @@ export function subscriptionResource(row: SubscriptionRow): WebhookSubscription 
     url: row.url === "" ? null : row.url,
     events: eventTypesOf(row),
     channel_ids: channelIdsOf(row),
+    header_names: headerNamesOf(row),
     status: row.status,
     consecutive_failures: row.consecutiveFailures,
     last_success_at: timestamp(row.lastSuccessAt),

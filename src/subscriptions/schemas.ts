@@ -1,10 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { webhookEvents } from "../event-types.ts";
 import { Nullable, OneOf, Text, Uuid } from "../input/validation.ts";
+import { headersMax, valueMax } from "./header-rules.ts";
 
 const time = Nullable(Type.String({ format: "date-time" }));
 
-/** A subscription as the API returns it; the signing secret is never part of it (specification part 2). */
+/** A subscription as the API returns it; neither the signing secret nor the value of a header is part of it. */
 export const WebhookSubscription = Type.Object(
   {
     id: Uuid(),
@@ -12,6 +13,9 @@ export const WebhookSubscription = Type.Object(
     url: Nullable(Type.String({ format: "uri", description: "Null if it was created with `pull`." })),
     events: Type.Array(OneOf(webhookEvents)),
     channel_ids: Nullable(Type.Array(Uuid(), { description: "Null means the whole workspace." })),
+    header_names: Type.Array(Type.String(), {
+      description: "The headers of one's own, in lower case. Their values are never shown.",
+    }),
     status: OneOf(["active", "disabled"]),
     consecutive_failures: Type.Integer({ minimum: 0 }),
     last_success_at: time,
@@ -77,6 +81,30 @@ const common = {
   ),
 };
 
+/** Headers of one's own. `checkedHeaders` judges them: an error must not quote what it is about. */
+function Headers<Value extends string | null>(schema: object, description: string) {
+  const properties = Type.Unknown(schema);
+  return Type.Optional(
+    Nullable(
+      Type.Unsafe<Record<string, Value>>(Type.Object({}, { additionalProperties: properties, description })),
+    ),
+  );
+}
+
+const headerValue = { type: "string", minLength: 1, maxLength: valueMax };
+
+const headers = Headers<string>(
+  headerValue,
+  `Headers to send with each request, such as one that the receiver asks for, at most ${headersMax}. Values are ` +
+    "stored encrypted and never shown again.",
+);
+
+const headersEdit = Headers<string | null>(
+  { ...headerValue, type: ["string", "null"] },
+  "Headers to set, or with null to remove; others stay. Null in place of the object removes all. With a `url` at " +
+    "another host, each header that stays has to be given again.",
+);
+
 const name = Text({ maxLength: 255, minLength: 1, isName: true });
 
 const pull = Type.Optional(
@@ -91,21 +119,23 @@ export const SubscriptionInput = Type.Object({
   name,
   url: Nullable(url),
   ...common,
+  headers,
   pull,
 });
 export type SubscriptionInput = Static<typeof SubscriptionInput>;
 
 /** The body without `pull`: as the specification has it. */
-export const SentSubscriptionInput = Type.Object({ name, url, ...common, pull });
+export const SentSubscriptionInput = Type.Object({ name, url, ...common, headers, pull });
 
 /** The body with `pull`. */
 export const PulledSubscriptionInput = Type.Object({
   name,
   url: Type.Optional(Type.Null()),
   ...common,
+  headers: Type.Optional(Type.Null()),
   pull,
 });
 
 /** The body of `PATCH /webhooks/{subscription}`: what it leaves out stays as it is. */
-export const SubscriptionEdit = Type.Partial(Type.Object({ name, url, ...common }));
+export const SubscriptionEdit = Type.Partial(Type.Object({ name, url, ...common, headers: headersEdit }));
 export type SubscriptionEdit = Static<typeof SubscriptionEdit>;

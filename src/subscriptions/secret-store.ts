@@ -3,12 +3,12 @@ import type { Connection } from "../database/database.ts";
 import { subscriptions } from "../database/schema.ts";
 import type { SubscriptionRow } from "./store.ts";
 
-/** The sealed secret of every subscription in the workspace. */
+/** The sealed secret of every subscription in the workspace, with its sealed headers. */
 export async function selectSubscriptionSecrets(
   db: Connection,
-): Promise<Array<{ id: string; secret: Uint8Array }>> {
+): Promise<Array<Pick<SubscriptionRow, "id" | "secret" | "headers">>> {
   return await db
-    .select({ id: subscriptions.id, secret: subscriptions.secret })
+    .select({ id: subscriptions.id, secret: subscriptions.secret, headers: subscriptions.headers })
     .from(subscriptions)
     .where(isNull(subscriptions.deletedAt));
 }

@@ -5,6 +5,7 @@ import { newSecret } from "../secrets/secret-text.ts";
 import { listedSubscription } from "./resource.ts";
 import type { ListedSubscription } from "./schemas.ts";
 import { checkedSecret } from "./own-secret.ts";
+import { openHeaders, type OwnHeaders } from "./headers.ts";
 import { type Destination, updateSubscription } from "./store.ts";
 import { getSubscription, recordSubscription } from "./subscriptions.ts";
 import { now } from "../system/repeatable.ts";
@@ -79,10 +80,21 @@ function isOverlapping(row: Destination, now: number): boolean {
 }
 
 /**
- * The secrets that sign for the subscription now: the current one, and the previous one during an overlap.
- * @throws DomainError `key_missing` when a secret cannot be read.
+ * What requests to a receiver are made with: the secrets that sign them, the current one first, and the headers of the
+ * subscription's own.
  */
-export function signingSecrets(vault: Vault, row: Destination, now: number): string[] {
+export type Credentials = { secrets: readonly string[]; headers: OwnHeaders };
+
+/**
+ * The subscription's headers, and the secrets that sign for it now: the current one, and the previous one during an
+ * overlap.
+ * @throws DomainError `key_missing` when one of them cannot be read.
+ */
+export function credentialsOf(vault: Vault, row: Destination, now: number): Credentials {
+  return { secrets: signingSecrets(vault, row, now), headers: openHeaders(vault, row) };
+}
+
+function signingSecrets(vault: Vault, row: Destination, now: number): string[] {
   const secrets = [vault.open(row.secret, `subscriptions:${row.id}`)];
   if (row.previousSecret !== null && isOverlapping(row, now))
     secrets.push(vault.open(row.previousSecret, `subscriptions:${row.id}`));

@@ -40,6 +40,7 @@ const destinationStatement = prepared((db) =>
       secret: subscriptions.secret,
       previousSecret: subscriptions.previousSecret,
       previousSecretUntil: subscriptions.previousSecretUntil,
+      headers: subscriptions.headers,
     })
     .from(subscriptions)
     .where(
@@ -52,17 +53,17 @@ const destinationStatement = prepared((db) =>
     .prepare(),
 );
 
-/** The URL and secrets for deliveries of the subscription; null while it is disabled or deleted. */
+/** The URL, secrets and headers for deliveries of the subscription; null while it is disabled or deleted. */
 export const selectDestination = cached(
   (db, id: string): Destination | null =>
     // Null is cached too: a disabled subscription is looked up for every event that waits for it.
     destinationStatement(db).get({ id }) ?? null,
 );
 
-/** Where a subscription's deliveries go, and the secrets that sign them. */
+/** Where a subscription's deliveries go, the secrets that sign them, and the headers that go with them. */
 export type Destination = Pick<
   SubscriptionRow,
-  "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil"
+  "id" | "url" | "secret" | "previousSecret" | "previousSecretUntil" | "headers"
 >;
 
 /** A subscription's team, its URL and its delivery results. */

@@ -29,6 +29,8 @@ import {
   type SubscriptionRow,
   updateSubscription,
 } from "./store.ts";
+import { changedHeaders, headerNamesOf } from "./headers.ts";
+import { checkedHeaders } from "./header-rules.ts";
 import { checkedSecret } from "./own-secret.ts";
 import { urlErrors } from "./url.ts";
 import { isForCreator } from "../outbox/creator-visibility.ts";
@@ -63,11 +65,13 @@ export async function createSubscription(
   actor: string,
   { work, ownSecret }: { work?: TracedWork | undefined; ownSecret?: string | undefined } = {},
 ): Promise<{ data: WebhookSubscription; secret: string }> {
-  const { name, url, events, channel_ids } = checkedInput(input);
+  const { name, url, events, channel_ids, headers } = checkedInput(input);
   const secret = ownSecret === undefined ? newSecret("whsec_") : checkedSecret(ownSecret);
   const channelIds = distinctIds(channel_ids);
+  const { change, errors: headerErrors } = checkedHeaders(headers ?? {}, { canRemove: false });
   const errors: FieldErrors = {
     ...(url !== "" && (await urlErrors(url, guard, log))),
+    ...headerErrors,
     ...(await database.ask((db) => channelErrors(db, { teamId, createdBy: actor }, channel_ids ?? []))),
   };
   if (Object.keys(errors).length > 0) throw invalid(errors);
@@ -96,10 +100,14 @@ export async function createSubscription(
       createdAt: now(),
       createdBy: actor,
       afterEvent,
+      ...(await changedHeaders(tx, vault, { id, headers: null, headerNames: "" }, change)),
     };
     await insertSubscription(tx, created);
     await replaceFilters(tx, created, eventTypes, channelIds, afterEvent);
-    await recordSubscription(tx, created, "webhook.created", actor, { events: eventTypes });
+    await recordSubscription(tx, created, "webhook.created", actor, {
+      events: eventTypes,
+      ...(change.size > 0 && { header_names: headerNamesOf(created) }),
+    });
     return created;
   }, work);
   return { data: subscriptionResource(row), secret };
@@ -107,13 +115,21 @@ export async function createSubscription(
 
 /** Returns the input with the empty string as the URL of a subscription that has none. */
 function checkedInput(input: unknown) {
-  const { pull, url } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
+  const { pull, url, headers } = (typeof input === "object" && input !== null ? input : {}) as Record<
+    string,
+    unknown
+  >;
   if (pull === true) {
     if ((url ?? null) !== null) throw invalid({ url: ["The url field must be null with pull."] });
+    if ((headers ?? null) !== null) throw invalid({ headers: [headersOfNothing] });
     return { ...checkPulledInput(input), url: "" };
   }
   return checkSentInput(input);
 }
+
+/** The error for headers of a subscription without a URL. */
+export const headersOfNothing =
+  "The headers field must be left out where events are only read: nothing is sent.";
 
 /**
  * A DNS look-up takes seconds. If the creator was deactivated during it, their subscriptions have already been
@@ -187,7 +203,7 @@ export async function deleteSubscription(
   return listedSubscription(row);
 }
 
-/** Records an action on the subscription in the audit log, never with its secret. */
+/** Records an action on the subscription in the audit log, never with its secret or the value of a header. */
 export async function recordSubscription(
   tx: Transaction,
   row: SubscriptionRow,

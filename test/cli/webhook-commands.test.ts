@@ -60,6 +60,7 @@ test("a subscription is created for named channels, shown by name and listed, it
     url: receiver.url,
     events: ["message.created", "reaction.added"],
     channel_ids: [channel.id, stage.team.general.id],
+    header_names: [],
     status: "active",
     consecutive_failures: 0,
     last_success_at: null,

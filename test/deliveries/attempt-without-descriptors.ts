@@ -4,7 +4,11 @@ import { prepare } from "../../src/deliveries/prepare.ts";
 
 // Makes one attempt while no descriptor is left, and prints how it ended. What Bun starts late is started before.
 const outgoing = { guard: { blockPrivate: false }, timeoutMs: 5_000 };
-const request = prepare({ id: "1", type: "ping", envelope: "{}" }, ["whsec_test"], Date.now());
+const request = prepare(
+  { id: "1", type: "ping", envelope: "{}" },
+  { secrets: ["whsec_test"], headers: {} },
+  Date.now(),
+);
 await attempt(outgoing, "http://127.0.0.1:1/", request);
 try {
   while (true) openSync("/dev/null", "r");

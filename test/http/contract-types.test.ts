@@ -93,9 +93,10 @@ describe("the types of the resources are those of the specification, and so are 
       pull?: boolean;
       events: specified.Event[];
       channel_ids?: string[] | null;
+      headers?: Record<string, string> | null;
     }>();
     expect(fieldsOf(WebhookSubscription)).toBe(
-      "id name url events channel_ids status consecutive_failures last_success_at disabled_at created_at",
+      "id name url events channel_ids header_names status consecutive_failures last_success_at disabled_at created_at",
     );
     expect(fieldsOf(WebhookDelivery)).toBe(
       "id event_type event_id succeeded response_status error created_at",

@@ -216,7 +216,7 @@ describe("the resources", () => {
     ],
     [
       "WebhookSubscription",
-      "id name url events channel_ids status consecutive_failures last_success_at disabled_at created_at",
+      "id name url events channel_ids header_names status consecutive_failures last_success_at disabled_at created_at",
     ],
     ["WebhookDelivery", "id event_type event_id succeeded response_status error created_at"],
     ["Error", "message"],

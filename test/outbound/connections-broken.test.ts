@@ -146,7 +146,7 @@ test("the address is checked before each attempt, even if a connection is kept",
   };
   const request = prepare(
     { id: Bun.randomUUIDv7(), type: "ping", envelope: "{}" },
-    ["whsec_test"],
+    { secrets: ["whsec_test"], headers: {} },
     Date.now(),
   );
   const kinds = [];

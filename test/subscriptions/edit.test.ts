@@ -132,7 +132,7 @@ test("a field that is not known is refused, with the nearest that there is: a ch
   const whole = { name: "CI", url: fields.url, events: ["message.created"] };
   const count = async () => (await stage.api.get<{ data: unknown[] }>("/webhooks")).json.data.length;
   const before = [await count(), await stage.shown({ id })];
-  const editable = "name, url, events, channel_ids";
+  const editable = "name, url, events, channel_ids, headers";
   for (const [send, known] of [
     [(more: object) => stage.api.post("/webhooks", { ...whole, ...more }), `${editable}, pull`],
     [(more: object) => stage.api.patch(`/webhooks/${id}`, more), editable],

@@ -40,6 +40,7 @@ describe("a subscription", () => {
       url,
       events: ["message.created", "reaction.added"],
       channel_ids: [channel.id],
+      header_names: [],
       status: "active",
       consecutive_failures: 0,
       last_success_at: null,

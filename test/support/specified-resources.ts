@@ -47,6 +47,8 @@ export type Subscription = {
   url: string | null;
   events: Event[];
   channel_ids: string[] | null;
+  /** Beyond the specification. */
+  header_names: string[];
   status: "active" | "disabled";
   consecutive_failures: number;
   last_success_at: string | null;
@@ -70,6 +72,7 @@ export type SubscriptionWithDeliveries = {
   url: string | null;
   events: Event[];
   channel_ids: string[] | null;
+  header_names: string[];
   status: "active" | "disabled";
   consecutive_failures: number;
   last_success_at: string | null;

@@ -27,6 +27,8 @@ export async function insertSubscriber(
       createdAt: 0,
       createdBy: null,
       afterEvent: 0,
+      headers: null,
+      headerNames: "",
     });
     await replaceFilters(tx, { id, teamId, url: "https://receiver.example/" }, ["message.created"], null, 0);
   });

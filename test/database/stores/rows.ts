@@ -81,6 +81,8 @@ export function subscription(id: string, rest: Partial<Subscription> = {}): Subs
     createdAt: at,
     createdBy: "human:u-Ann",
     afterEvent: 0,
+    headers: null,
+    headerNames: "",
     ...rest,
   };
 }
