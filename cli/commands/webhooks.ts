@@ -15,6 +15,7 @@ import { idColumns, shortId } from "../terminal/id-columns.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { channelIdsOf, subscriptionParts } from "../invocation/subscription-parts.ts";
+import { givenHeaders, headerOptions, type HeaderOptions } from "../invocation/own-headers.ts";
 import { givenSecret, secretStdin } from "../invocation/own-secret.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
@@ -38,8 +39,7 @@ type CreateOptions = {
   pull?: true;
   event?: string[];
   channel?: string[];
-  secretStdin?: true;
-};
+} & HeaderOptions;
 
 /** `parley webhooks`: subscriptions, the outgoing webhooks. */
 export function addWebhooks(program: Command, invocation: Invocation): void {
@@ -129,6 +129,7 @@ function addShow(noun: Command, invocation: Invocation): void {
         ["url", destinationOf(shown)],
         ...healthLines(shown),
         ["events", shown.events.join(", ")],
+        ...headerLines(shown),
         ["channels", shown.channel_ids === null ? "all" : restrictedTo.map(channelTitle).join(", ")],
         ["creator", creator],
         ["consecutive failures", String(shown.consecutive_failures)],
@@ -148,17 +149,21 @@ function addCreate(noun: Command, invocation: Invocation): void {
     summary: "Create a subscription; its signing secret is shown once",
     examples: [
       "parley webhooks create --name CI --url https://ci.example.com/parley \\\n    --event message.created --event reaction.added --channel deploys",
+      "parley webhooks create --name CI --url https://ci.example.com/parley \\\n    --event message.created --header-file headers.txt",
       "parley webhooks create --name archive --pull --event message.created",
     ],
-  })
+  });
+  command
     .option("--name <name>", "a name, such as the receiver's")
     .option("--url <url>", "a publicly reachable http or https URL")
     .addOption(new Option("--pull", "send nothing: the events are read through the API").conflicts("url"))
     .addOption(new Option("--event <event...>", "event to send; repeatable").choices(webhookEvents))
     .option("--channel <channel...>", "only events of this channel; repeatable (default: all channels)")
     .addOption(secretStdin().conflicts("pull"));
+  for (const option of headerOptions()) command.addOption(option.conflicts("pull"));
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { prompts, output } = invocation;
+    const headers = await givenHeaders(options);
     const input = {
       name: await prompts.text(options.name, { question: "What is it for?", option: "--name NAME" }),
       ...(options.pull
@@ -175,6 +180,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
         words: webhookEvents,
       }),
       ...(options.channel && { channel_ids: await channelIdsOf(at, options.channel) }),
+      ...(headers && { headers }),
     };
     const parts = subscriptionParts(invocation, at);
     const ownSecret = await givenSecret(invocation, options);
@@ -224,6 +230,13 @@ function addDelete(noun: Command, invocation: Invocation): void {
       next: "parley webhooks list",
     });
   });
+}
+
+/** The names of the headers of its own, where there are any. */
+function headerLines({ header_names }: WebhookSubscription): Array<[string, string]> {
+  return header_names.length === 0
+    ? []
+    : [["headers", `${header_names.join(", ")} (values are never shown)`]];
 }
 
 /** Where the events go; of a subscription without a URL, that they are read. */

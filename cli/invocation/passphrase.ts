@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { DomainError } from "../../src/errors.ts";
 import { readSecretFile, secretBytesMax } from "../../src/input/secret-file.ts";
 import type { Invocation } from "./invocation.ts";
+import { readStandardInput } from "./standard-input.ts";
 
 /** The options of a command that seals a key or opens a sealed one. */
 export type PassphraseOptions = { passphraseFile?: string; withoutKey?: true };
@@ -73,28 +74,9 @@ async function givenPassphrase({
     );
   }
   if (passphraseFile !== "-") return readPassphraseFile(passphraseFile);
-  const text = (await readInput()).replace(/\r?\n$/, "");
+  const text = (await readStandardInput("a passphrase", secretBytesMax)).replace(/\r?\n$/, "");
   if (text === "") throw new DomainError("invalid", "Standard input holds no passphrase.");
   return text;
-}
-
-/**
- * What standard input holds, read no further than a secret may be long: it may never end.
- * @throws DomainError `invalid` when it holds more.
- */
-async function readInput(): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of Bun.stdin.stream()) {
-    parts.push(part);
-    length += part.length;
-    if (length > secretBytesMax)
-      throw new DomainError(
-        "invalid",
-        `Standard input holds over ${secretBytesMax} bytes, too many for a passphrase.`,
-      );
-  }
-  return Buffer.concat(parts).toString();
 }
 
 /**

@@ -54,6 +54,8 @@ export const deliveryStores: Record<string, StoreCalls> = {
           consecutiveFailures: 3,
           previousSecret: Buffer.from([9]),
           previousSecretUntil: at,
+          headers: Buffer.from([0, 7]),
+          headerNames: "a-b x_c",
         }),
         subscription("s-2", { status: "disabled", disabledAt: at }),
         subscription("s-3", { deletedAt: at, lastSuccessAt: at }),
