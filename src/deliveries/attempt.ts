@@ -1,5 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { type AddressGuard, vet } from "../outbound/address-guard.ts";
+import { withoutValues } from "./hidden-values.ts";
 import { Pauses } from "./pauses.ts";
 import type { PreparedRequest } from "./prepare.ts";
 import { noDescriptor, send } from "../outbound/send.ts";
@@ -16,7 +17,7 @@ export type Outcome = {
   error: string | null;
   /** Why the attempt was blocked, with the address: for the server's log only, never for the API. */
   detail: string | null;
-  /** The first bytes of the response body, at most 1 KiB. */
+  /** The first bytes of the response body, at most 1 KiB, without the values of the subscription's headers. */
   responseStart: Uint8Array | null;
   /** The response's `Retry-After`, unparsed. */
   retryAfter: string | null;
@@ -64,7 +65,7 @@ async function attemptSince(
   startedAt: number,
   { guard, timeoutMs, ca }: Outgoing,
   url: string,
-  request: PreparedRequest,
+  { headers, own, body }: PreparedRequest,
 ): Promise<Pick<Outcome, "kind"> & Partial<Outcome>> {
   const vetted = await vet(url, guard, timeoutMs);
   if (!vetted.ok && vetted.reason === "unresolvable") {
@@ -77,7 +78,8 @@ async function attemptSince(
   const leftMs = timeoutMs - (performance.now() - startedAt);
   if (leftMs <= 0) return { kind: "timed_out", error: timeoutError(timeoutMs) };
   const sent = await send({
-    ...request,
+    headers,
+    body,
     url: vetted.url,
     addresses: vetted.addresses,
     timeoutMs: leftMs,
@@ -86,7 +88,7 @@ async function attemptSince(
   if (sent.kind === "timed_out") return { kind: "timed_out", error: timeoutError(timeoutMs) };
   if (sent.kind !== "answered") return sent;
   const { status, retryAfter, excerpt } = sent;
-  const response = { status, retryAfter, responseStart: excerpt };
+  const response = { status, retryAfter, responseStart: withoutValues(excerpt, own) };
   if (status >= 200 && status < 300) return { kind: "succeeded", ...response };
   return { kind: "rejected", error: `the receiver answered ${status}`, ...response };
 }

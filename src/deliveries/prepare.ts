@@ -1,4 +1,5 @@
 import { cursorOf, markOf } from "../outbox/cursor.ts";
+import type { OwnHeaders } from "../subscriptions/headers.ts";
 import type { Credentials } from "../subscriptions/secrets.ts";
 import { deliverySignature, standardSignature } from "./signature.ts";
 
@@ -11,8 +12,8 @@ export type WebhookMessage = {
   eventSeq?: number | null;
 };
 
-/** A request that is ready to send. */
-export type PreparedRequest = { headers: Record<string, string>; body: Uint8Array };
+/** A request that is ready to send. `own` are those of its headers whose values nobody is to see. */
+export type PreparedRequest = { headers: Record<string, string>; own: OwnHeaders; body: Uint8Array };
 
 const userAgent = "Parley-Webhooks/1";
 
@@ -42,6 +43,7 @@ export function prepare(
       "webhook-signature": standardSignature(secrets, message.id, seconds, body),
       ...(traceparent !== undefined && { traceparent }),
     },
+    own: headers,
     body,
   };
 }
