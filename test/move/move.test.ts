@@ -3,6 +3,7 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTerminal, run, runJson, runRefused } from "../support/cli.ts";
+import { startReceiver } from "../support/receivers/receiver.ts";
 import { startServer } from "../support/server.ts";
 import { messages, type Moved, MoveStage, moveTo } from "./stage.ts";
 
@@ -91,6 +92,27 @@ test("a move can be undone: the workspace is used here again, and what waits is 
     status: 1,
     message: `The workspace in ${dataDir} was not moved, so there is nothing to undo.`,
   });
+});
+
+test("the headers of a subscription go along, and are sent from there", async () => {
+  await using receiver = startReceiver();
+  const dataDir = stage.copyOfAcme("headers");
+  writeFileSync(join(dataDir, "parley.toml"), "webhooks_block_private_urls = false\n");
+  const create = ["webhooks", "create", "--name", "CI", "--url", receiver.url, "--event", "message.created"];
+  await runJson(dataDir, [...create, "--header", "X-Api-Key: of the folder"]);
+  await moveTo(dataDir, stage.url);
+  const environment = { PARLEY_DATABASE_URL: stage.url };
+  await runJson(dataDir, ["webhooks", "ping", "CI"], environment);
+  const edit = ["webhooks", "edit", "CI", "--header", "X-Api-Key: of PostgreSQL"];
+  await runJson(dataDir, edit, environment);
+  const back = stage.path("headers-back");
+  await runJson(dataDir, ["move", "--to", back, "--yes"], environment);
+  writeFileSync(join(back, "parley.toml"), "webhooks_block_private_urls = false\n");
+  await runJson(back, ["webhooks", "ping", "CI"]);
+  expect(receiver.requests.map(({ headers }) => headers.get("x-api-key"))).toEqual([
+    "of the folder",
+    "of PostgreSQL",
+  ]);
 });
 
 test("moved back to a folder, a workspace is as it was, with its key", async () => {
