@@ -3,11 +3,14 @@ import { Elysia } from "elysia";
 import type { Database } from "../database/database.ts";
 import type { Authentication } from "../http/authentication.ts";
 import { contract, dataOf, errorResponses, errorResponsesOfInput } from "../http/contract.ts";
+import { ignoredFieldsOf, mayIgnoreFields } from "../http/ignored-fields.ts";
 import { archiveChannel, createChannel, getChannel, listChannels } from "../channels/channels.ts";
 import { Channel, ChannelInput } from "../channels/schemas.ts";
 import { workOf } from "../tracing/request-work.ts";
 
 const channel = contract("ChannelData", dataOf(Channel), "The channel.");
+
+const noteIgnored = ignoredFieldsOf(ChannelInput);
 
 /** `/channels` (specification part 4, channels). */
 export function channelRoutes({
@@ -33,11 +36,11 @@ export function channelRoutes({
     })
     .post(
       "",
-      async ({ request, readInput, status }) => {
+      async ({ request, readInput, set, status }) => {
         const { subject, input } = await readInput();
-        return status(201, {
-          data: await database.write((tx) => createChannel(tx, subject, input), workOf(request)),
-        });
+        const data = await database.write((tx) => createChannel(tx, subject, input), workOf(request));
+        noteIgnored(set.headers, input);
+        return status(201, { data });
       },
       {
         scope: "channels:write",
@@ -50,7 +53,7 @@ export function channelRoutes({
             "same body twice is too.",
         },
         body: contract("ChannelInput", ChannelInput),
-        response: { 201: channel, ...errorResponsesOfInput },
+        response: { 201: mayIgnoreFields(channel), ...errorResponsesOfInput },
       },
     )
     .get(

@@ -13,6 +13,7 @@ import {
   errorResponsesOfParameter,
   errorResponseBecause,
 } from "../http/contract.ts";
+import { ignoredFieldsOf, mayIgnoreFields } from "../http/ignored-fields.ts";
 import { readBytes } from "../http/json-body.ts";
 import { enforceRateLimit, type RateCounter } from "../http/rate-limit.ts";
 import { readPayload } from "../incoming-webhooks/body.ts";
@@ -35,6 +36,8 @@ export type IngestParts = {
   ingestRateLimit: RateCounter;
   wrongCredentials: WrongCredentials;
 };
+
+const noteIgnored = ignoredFieldsOf(IncomingBody);
 
 /** The holder of the rate limit that all unsigned requests of a webhook share, as the error names it. */
 const unsignedSenders = "Senders without a valid signature";
@@ -87,6 +90,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       if (limitedAfter instanceof Promise) await limitedAfter;
       const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
       await postIncoming(database, hash, payload, workOf(request));
+      noteIgnored(headers, payload);
       // Elysia would send "Accepted" as the body.
       return new Response(null, { status: 202 });
     },
@@ -101,7 +105,7 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       headers: parameterContract(IncomingHeaders),
       body: orForm(contract("IncomingPayload", IncomingBody), "IncomingForm", IncomingForm),
       response: {
-        202: nothing,
+        202: mayIgnoreFields(nothing),
         ...errorResponsesOfParameter,
         401: errorResponseBecause(
           "The webhook has a signing secret, and the signature is missing, malformed or wrong.",

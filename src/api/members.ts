@@ -3,10 +3,15 @@ import { Elysia } from "elysia";
 import type { Database } from "../database/database.ts";
 import type { Authentication } from "../http/authentication.ts";
 import { contract, dataOf, nothing, errorResponses, errorResponsesOfInput } from "../http/contract.ts";
+import { ignoredFieldsOf, mayIgnoreFields } from "../http/ignored-fields.ts";
 import { User } from "../users/schemas.ts";
 import { addMember, listMembers, removeMember } from "../members/members.ts";
 import { MemberInput } from "../members/schemas.ts";
 import { workOf } from "../tracing/request-work.ts";
+
+const member = contract("UserData", dataOf(User), "The new member.");
+
+const noteIgnored = ignoredFieldsOf(MemberInput);
 
 /** `/channels/{channel}/members` (specification part 4, members). */
 export function memberRoutes({
@@ -35,11 +40,14 @@ export function memberRoutes({
     )
     .post(
       "",
-      async ({ request, params, readInput, status }) => {
+      async ({ request, params, readInput, set, status }) => {
         const { subject, input } = await readInput();
-        return status(201, {
-          data: await database.write((tx) => addMember(tx, subject, params.channel, input), workOf(request)),
-        });
+        const data = await database.write(
+          (tx) => addMember(tx, subject, params.channel, input),
+          workOf(request),
+        );
+        noteIgnored(set.headers, input);
+        return status(201, { data });
       },
       {
         scope: "members:write",
@@ -52,7 +60,7 @@ export function memberRoutes({
             "already a member is refused.",
         },
         body: contract("MemberInput", MemberInput),
-        response: { 201: contract("UserData", dataOf(User), "The new member."), ...errorResponsesOfInput },
+        response: { 201: mayIgnoreFields(member), ...errorResponsesOfInput },
       },
     )
     .delete(

@@ -11,12 +11,16 @@ import {
   errorResponsesOfInput,
   errorResponsesOfParameter,
 } from "../http/contract.ts";
+import { ignoredFieldsOf, mayIgnoreFields } from "../http/ignored-fields.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "../messages/messages.ts";
 import { listMessages } from "../messages/pages.ts";
 import { Message, MessageEdit, MessagePage, MessagesQuery, MessageInput } from "../messages/schemas.ts";
 import { workOf } from "../tracing/request-work.ts";
 
 const message = contract("MessageData", dataOf(Message), "The message.");
+
+const noteIgnoredInPost = ignoredFieldsOf(MessageInput);
+const noteIgnoredInEdit = ignoredFieldsOf(MessageEdit);
 
 /** `/channels/{channel}/messages` (specification part 4, messages). */
 export function messageRoutes({
@@ -54,14 +58,14 @@ export function messageRoutes({
     )
     .post(
       "",
-      async ({ request, params, readInput, status }) => {
+      async ({ request, params, readInput, set, status }) => {
         const { subject, input } = await readInput();
-        return status(201, {
-          data: await database.write(
-            (tx) => postMessage(tx, subject, params.channel, input),
-            workOf(request),
-          ),
-        });
+        const data = await database.write(
+          (tx) => postMessage(tx, subject, params.channel, input),
+          workOf(request),
+        );
+        noteIgnoredInPost(set.headers, input);
+        return status(201, { data });
       },
       {
         scope: "messages:write",
@@ -72,7 +76,7 @@ export function messageRoutes({
           description: "Sending the same `client_uuid` again returns the first message.",
         },
         body: contract("MessageInput", MessageInput),
-        response: { 201: message, ...errorResponsesOfInput },
+        response: { 201: mayIgnoreFields(message), ...errorResponsesOfInput },
       },
     )
     .get(
@@ -90,13 +94,14 @@ export function messageRoutes({
     )
     .patch(
       "/:message",
-      async ({ request, params, readInput }) => {
+      async ({ request, params, readInput, set }) => {
         const { subject, input } = await readInput();
-        const edit = database.write(
+        const data = await database.write(
           (tx) => editMessage(tx, subject, params.channel, params.message, input),
           workOf(request),
         );
-        return { data: await edit };
+        noteIgnoredInEdit(set.headers, input);
+        return { data };
       },
       {
         scope: "messages:write",
@@ -107,7 +112,7 @@ export function messageRoutes({
           description: "Only the author can edit a message.",
         },
         body: contract("MessageEdit", MessageEdit),
-        response: { 200: message, ...errorResponsesOfInput },
+        response: { 200: mayIgnoreFields(message), ...errorResponsesOfInput },
       },
     )
     .delete(

@@ -19,6 +19,9 @@ that a path does not support is 405 with \`Allow\`. Every response carries \`X-R
 **Values.** Ids are UUIDs; replace those in the examples with yours. Times are RFC 3339 with milliseconds and a
 numeric offset. Lengths count Unicode code points.
 
+**Unknown fields** of a body are errors where a webhook is created or edited. Elsewhere they are ignored, and
+\`X-Ignored-Fields\` names them.
+
 **Compatibility.** Within v1, fields may be added; existing ones are neither changed nor removed.
 `.trim();
 

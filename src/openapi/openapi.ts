@@ -4,6 +4,7 @@ import { apiRoutes } from "../api/api.ts";
 import { ingestRoutes } from "../api/incoming-webhooks.ts";
 import { stubContext } from "./stub-context.ts";
 import { formKey, schemaKey } from "../http/contract.ts";
+import { ignoredFieldsKey } from "../http/ignored-fields.ts";
 import type {
   MediaType,
   OpenApiDocument,
@@ -24,6 +25,7 @@ import { deliveries } from "./webhooks.ts";
 type Contracted = {
   [schemaKey]?: Schema;
   [formKey]?: Schema;
+  [ignoredFieldsKey]?: boolean;
   description?: string;
   example?: unknown;
 };
@@ -109,14 +111,14 @@ function finishedOperation(
 
 function finishedResponse(
   status: number,
-  { description, example, [schemaKey]: schema }: Contracted,
+  { description, example, [schemaKey]: schema, [ignoredFieldsKey]: mayIgnoreFields = false }: Contracted,
   { field, complaint }: { field: string; complaint: string },
   schemas: Map<string, Schema>,
 ): Response | Reference {
   const body = schema && mediaType(schema, schemas, example);
   if (status === 422) return inputErrorResponse(field, complaint);
   const shared = description === undefined ? errorReference(status) : undefined;
-  return shared ?? ownResponse(status, description, body);
+  return shared ?? ownResponse(status, { description, body, mayIgnoreFields });
 }
 
 function referenceToPathParameter(operationId: string, name: string): Reference {

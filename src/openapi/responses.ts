@@ -25,6 +25,13 @@ export const headers: Readonly<Record<string, Header>> = {
     schema: { type: "integer", minimum: 0 },
     example: 1_795_195_500,
   },
+  "X-Ignored-Fields": {
+    description:
+      "Only if the body has fields that are not known and were ignored: their names, at most ten of 40 " +
+      "characters, with `_` for characters that a header cannot have, and `...` if there are more.",
+    schema: { type: "string" },
+    example: "blocks, attachments",
+  },
   "Retry-After": {
     description: "The number of seconds to wait before the next attempt.",
     schema: { type: "integer", minimum: 1 },
@@ -137,9 +144,16 @@ export function inputErrorResponse(field: string, message: string): Response {
 }
 
 /** Returns a response of one route. Without a description it has the one of its status. */
-export function ownResponse(status: number, description = successes[status], body?: MediaType): Response {
+export function ownResponse(
+  status: number,
+  {
+    description = successes[status],
+    body,
+    mayIgnoreFields,
+  }: { description: string | undefined; body: MediaType | undefined; mayIgnoreFields: boolean },
+): Response {
   if (description === undefined) throw new Error(`openapi/responses.ts does not say what ${status} means.`);
-  return response(description, body);
+  return response(description, body, mayIgnoreFields ? [...rateLimitHeaders, "X-Ignored-Fields"] : undefined);
 }
 
 function response(

@@ -193,6 +193,22 @@ describe("username and icon_url", () => {
   });
 });
 
+test("the fields that are ignored are named in the response's header, of JSON and of a form", async () => {
+  const body = { text: "hello", username: "CI", blocks: ["value"], icon_emoji: ":ghost:", "a\r\nb": 1 };
+  const json = await stage.send(hook.token, body);
+  const form = await stage.send(
+    hook.token,
+    new URLSearchParams({ payload: JSON.stringify(body) }).toString(),
+    {
+      "content-type": "application/x-www-form-urlencoded",
+    },
+  );
+  for (const { status, headers, text } of [json, form])
+    expect([status, headers.get("x-ignored-fields"), text]).toEqual([202, "blocks, icon_emoji, a__b", ""]);
+  const plain = await stage.send(hook.token, { text: "hello", body: null, username: null, icon_url: null });
+  expect([plain.status, plain.headers.get("x-ignored-fields")]).toEqual([202, null]);
+});
+
 test("Slack's fields, and any others, are ignored, whatever they contain", async () => {
   const message = await posted({
     text: "hello",
