@@ -10,7 +10,7 @@ const hidden = "(hidden)";
  * have them stored and shown. A word that the end cuts off is hidden as well.
  */
 export function withoutValues(start: Uint8Array, headers: OwnHeaders): Uint8Array {
-  const words = wordsOf(headers);
+  const words = start.length === 0 ? [] : wordsOf(headers);
   if (words.length === 0) return start;
   // One character for each byte, so that all other bytes stay as they are.
   const text = Buffer.from(start).toString("latin1");

@@ -22,9 +22,8 @@ const encoder = new TextEncoder();
 /**
  * Returns the headers and the body of one attempt (specification part 6), signed both as the specification says and as
  * Standard Webhooks does. Each attempt is signed at its own time, so receivers accept a late retry as they accept the
- * first attempt. Headers of the subscription's own come
- * first, so none takes the place of ours. `now` is milliseconds since 1970, `traceparent` that of the attempt while
- * traces are on.
+ * first attempt. Headers of the subscription's own come first, so that none takes the place of ours. `now` is
+ * milliseconds since 1970, `traceparent` that of the attempt while traces are on.
  */
 export function prepare(
   message: WebhookMessage,

@@ -17,7 +17,7 @@ export type SealedKind = { name: string; remedy: string };
 const signingSecret: SealedKind = { name: "signing secret", remedy: "rotate the secret" };
 
 /**
- * Encrypts the secrets that must be read back for signing (AES-256-GCM), each with its own nonce and bound to its row.
+ * Encrypts the secrets that must be read back to sign or to be sent (AES-256-GCM), each with its own nonce and bound to its row.
  * The database says which key encrypts the secrets of its workspace, so a process that has only another one is refused.
  * What is stored may be encrypted with any key of the ring: while the key is being rotated, there are two.
  */

@@ -100,13 +100,13 @@ function withEdit(row: SubscriptionRow, edit: SubscriptionEdit): SubscriptionRow
 /**
  * A header is for the receiver that it was given for, so it must not go elsewhere with whoever changes the URL and cannot
  * read it.
- * @throws DomainError `invalid` when the URL moves to another host and a header stays, or there is none for headers.
+ * @throws DomainError `invalid` when the URL moves to another host and a header stays, and for headers without a URL.
  */
 function requireHeadersStay(
   row: SubscriptionRow,
   { url = row.url }: SubscriptionEdit,
   change: HeaderChange | null,
-) {
+): void {
   if (url === "" && change && change.size > 0) throw invalid({ headers: [headersOfNothing] });
   const stay = change ? namesThatStay(row, change) : [];
   if (stay.length === 0 || new URL(url).origin === new URL(row.url).origin) return;

@@ -6,6 +6,7 @@ export type HeaderChange = ReadonlyMap<string, string | null>;
 /** The most headers of a subscription. */
 export const headersMax = 20;
 const nameMax = 100;
+/** In characters. */
 export const valueMax = 4_096;
 /** For all names and values together, in characters: many receivers take no more than 8 KiB of headers. */
 const totalMax = 7_168;

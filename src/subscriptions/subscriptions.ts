@@ -54,9 +54,9 @@ export type SubscriptionParts = {
  * Creates a subscription of the team and returns it with its signing secret, `ownSecret` or one that is made, which is
  * shown only here. The URL is vetted before anything is written, which may take a DNS look-up.
  * @throws DomainError `invalid` on a field: on `url` when it is not publicly reachable or the team is at its limit; on
- *   `channel_ids.N` for a channel of another team, or one that the creator may not see if deliveries depend on that.
- *   Without a field for an `ownSecret` that cannot
- *   sign or is weak. `forbidden` when the creator was deactivated in the meantime; `key_missing` when the secret cannot be stored.
+ *   `channel_ids.N` for a channel of another team, or one that the creator may not see if deliveries depend on that; on
+ *   `headers` or `headers.NAME`. Without a field for an `ownSecret` that cannot sign or is weak. `forbidden` when the
+ *   creator was deactivated in the meantime; `key_missing` when the secret or a header cannot be stored.
  */
 export async function createSubscription(
   { database, guard, vault, log, maxSubscriptions }: SubscriptionParts,

@@ -49,6 +49,18 @@ test("go with each delivery, whose signatures and other headers stay as they are
   expect(Object.keys(rest).toSorted()).toEqual(Object.keys(without?.headers.toJSON() ?? {}).toSorted());
 });
 
+test("go no further than the receiver, wherever it redirects to", async () => {
+  const channel = await stage.channel();
+  await using elsewhere = startReceiver();
+  const redirect = () => Response.redirect(elsewhere.url, 307);
+  const input = { events, channel_ids: [channel.id], headers: { "x-api-key": "for one receiver" } };
+  await using listener = await stage.listen(input, redirect);
+  await stage.post(channel);
+  await listener.delivered();
+  expect(listener.receiver.requests[0]?.headers.get("x-api-key")).toBe("for one receiver");
+  expect(elsewhere.requests).toEqual([]);
+});
+
 describe("a change", () => {
   test("sets and removes what it names, for what is sent from then on, and keeps the rest", async () => {
     const channel = await stage.channel();
