@@ -202,7 +202,7 @@ export async function startApp({ config, dataDir, database, log }: AppParts): Pr
     mayPrune: async () => (await database.ask(holdOf)) === undefined,
   });
   backups.start();
-  const alerts = new AlertWatch({ database, log });
+  const alerts = new AlertWatch({ database, dataDir, log });
   alerts.start();
   const files = watchFiles(database.file, lock.path);
   noteServer(dataDir, { url: listening, pid: process.pid, version, started_at: timestamp(Date.now()) });

@@ -15,6 +15,7 @@ import {
   selectSaid,
 } from "./store.ts";
 import { webhookAlerts } from "./webhook-alerts.ts";
+import { workspaceAlerts } from "./workspace-alerts.ts";
 import { now } from "../system/repeatable.ts";
 
 /** Where a team is told what needs attention, and whether it can be: null, or what keeps Parley from posting there. */
@@ -64,21 +65,32 @@ export async function endAlerts(tx: Transaction, teamId: string, actor: string):
   return true;
 }
 
-/** What has changed for the team since it was last told. */
-export async function findAlerts(db: Connection, row: AlertChannelRow): Promise<Alert[]> {
-  return await webhookAlerts(db, row, await selectSaid(db, row.teamId), now());
+/** What has changed for the team since it was last told. `freeBytes` as in `workspaceAlerts`. */
+export async function findAlerts(
+  db: Connection,
+  row: AlertChannelRow,
+  freeBytes: number | undefined,
+): Promise<Alert[]> {
+  const said = await selectSaid(db, row.teamId);
+  const at = now();
+  return [...(await webhookAlerts(db, row, said, at)), ...workspaceAlerts(db, said, at, freeBytes)];
 }
 
 /**
  * Posts what has changed for the team, and notes it in the same transaction, so that it is said once, whatever stops or
- * starts meanwhile. Returns why it could not be posted; null if it was, or if nothing has changed.
+ * starts meanwhile. Returns why it could not be posted; null if it was, or if nothing has changed. `freeBytes` as in
+ * `workspaceAlerts`.
  */
-export async function sayAlerts(tx: Transaction, teamId: string): Promise<string | null> {
+export async function sayAlerts(
+  tx: Transaction,
+  teamId: string,
+  freeBytes: number | undefined,
+): Promise<string | null> {
   const place = await alertPlaceOf(tx, teamId);
   const row = await selectAlertChannel(tx, teamId);
   if (!place || !row) return null;
   if (place.problem !== null) return place.problem;
-  for (const { about, state, body } of await findAlerts(tx, row)) {
+  for (const { about, state, body } of await findAlerts(tx, row, freeBytes)) {
     await replaceSaid(tx, { teamId, about, state, at: now() });
     if (body !== null) appendMessage(tx, place.channel, place.bot, { type: "standard", body });
   }

@@ -9,7 +9,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join, sep } from "node:path";
-import { freeBytes } from "../system/disk-space.ts";
+import { freeBytes, lowBytes } from "../system/disk-space.ts";
 import { explainDataError } from "../system/data-errors.ts";
 import { type Finding, failed, ok, type Patient, reasonOf, warning } from "./finding.ts";
 
@@ -21,7 +21,6 @@ const slowFlushMs = 50;
 
 const mega = 1_000_000;
 const freeMin = 100 * mega;
-const freeLow = 1_000 * mega;
 
 /** File systems of other machines, whose locks and flushes cannot be relied on, and of programs. */
 const remote =
@@ -108,7 +107,7 @@ export function checkSpace({ dataDir }: Patient): Finding[] {
   if (free < freeMin) {
     return [failed(check, `Only ${found}: soon nothing can be written.`, "Make room on the disk.")];
   }
-  if (free < freeLow) return [warning(check, `Only ${found}.`, "Make room on the disk.")];
+  if (free < lowBytes) return [warning(check, `Only ${found}.`, "Make room on the disk.")];
   if (free < size) {
     return [
       warning(

@@ -13,6 +13,7 @@ const doors = ["workspace.ts", "server.ts", "cli.ts", "data.ts"].map((name) => `
 
 /** Files and folders about what SQLite alone has, or about an engine of their own choice. */
 export const notOnPostgres = {
+  "test/alerts/workspace-alerts.test.ts": "the disk and the backups of the file",
   "test/backup": "backups of files; those of PostgreSQL are pg_dump's",
   "test/replication": "Litestream",
   "test/database": "the engines themselves",
