@@ -18,8 +18,8 @@ export type NoteIgnoredFields = (headers: Record<string, unknown>, input: unknow
 
 /**
  * Returns what sets `X-Ignored-Fields` to the names of the top-level fields that the schema does not have, separated by
- * commas: at most ten of 40 characters, with `_` for each that a header's token cannot have, and `...` if there are more. A
- * body without such fields gets no header. For responses to what was accepted.
+ * commas: at most ten of 40 characters, with `_` for each that a header's token cannot have, and `...` if there are
+ * more. A body without such fields gets no header. For responses to what was accepted.
  */
 export function ignoredFieldsOf({ properties }: TObject): NoteIgnoredFields {
   const known = new Set(Object.keys(properties));
