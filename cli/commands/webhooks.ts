@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { listAllChannels } from "../../src/channels/channels.ts";
-import { webhookEvents } from "../../src/event-types.ts";
+import { type WebhookEvent, webhookEvents } from "../../src/event-types.ts";
 import { healthOfSubscription, healthOfTeam } from "../../src/deliveries/subscription-health.ts";
 import { showSubscription } from "../../src/deliveries/subscription-with-attempts.ts";
 import {
@@ -13,7 +13,8 @@ import { channelTitle } from "../terminal/channel-view.ts";
 import { creatorTitle } from "../terminal/creator-view.ts";
 import { idColumns, shortId } from "../terminal/id-columns.ts";
 import { addCommand } from "../invocation/command.ts";
-import type { Invocation } from "../invocation/invocation.ts";
+import { parseMoment } from "../invocation/durations.ts";
+import type { InTeam, Invocation } from "../invocation/invocation.ts";
 import { channelIdsOf, subscriptionParts } from "../invocation/subscription-parts.ts";
 import { givenHeaders, headerOptions, type HeaderOptions } from "../invocation/own-headers.ts";
 import { givenSecret, secretStdin } from "../invocation/own-secret.ts";
@@ -21,6 +22,7 @@ import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
 import { addRotateSecret } from "./rotate-secret.ts";
 import { addWebhookEdit } from "./webhook-edit.ts";
+import { showPreview } from "./webhook-preview.ts";
 import {
   healthLines,
   rateText,
@@ -39,6 +41,8 @@ type CreateOptions = {
   pull?: true;
   event?: string[];
   channel?: string[];
+  /** In milliseconds since 1970. */
+  preview?: number;
 } & HeaderOptions;
 
 /** `parley webhooks`: subscriptions, the outgoing webhooks. */
@@ -151,6 +155,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
       "parley webhooks create --name CI --url https://ci.example.com/parley \\\n    --event message.created --event reaction.added --channel deploys",
       "parley webhooks create --name CI --url https://ci.example.com/parley \\\n    --event message.created --header-file headers.txt",
       "parley webhooks create --name archive --pull --event message.created",
+      "parley webhooks create --event message.created --preview 7d",
     ],
   });
   command
@@ -159,10 +164,22 @@ function addCreate(noun: Command, invocation: Invocation): void {
     .addOption(new Option("--pull", "send nothing: the events are read through the API").conflicts("url"))
     .addOption(new Option("--event <event...>", "event to send; repeatable").choices(webhookEvents))
     .option("--channel <channel...>", "only events of this channel; repeatable (default: all channels)")
-    .addOption(secretStdin().conflicts("pull"));
+    .addOption(secretStdin().conflicts("pull"))
+    .addOption(
+      new Option(
+        "--preview <time>",
+        "create nothing; show what would have matched since then: 7d, 2026-05-04",
+      )
+        .argParser(parseMoment)
+        .conflicts("secretStdin"),
+    );
   for (const option of headerOptions()) command.addOption(option.conflicts("pull"));
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { prompts, output } = invocation;
+    if (options.preview !== undefined) {
+      const asked = await askedFor(invocation, at, options);
+      return await showPreview(invocation, at, { ...asked, since: options.preview });
+    }
     const headers = await givenHeaders(options);
     const input = {
       name: await prompts.text(options.name, { question: "What is it for?", option: "--name NAME" }),
@@ -174,12 +191,7 @@ function addCreate(noun: Command, invocation: Invocation): void {
               option: "--url URL or --pull",
             }),
           }),
-      events: await prompts.choices(options.event, {
-        question: "Which events should be sent?",
-        option: "--event EVENT",
-        words: webhookEvents,
-      }),
-      ...(options.channel && { channel_ids: await channelIdsOf(at, options.channel) }),
+      ...(await askedFor(invocation, at, options)),
       ...(headers && { headers }),
     };
     const parts = subscriptionParts(invocation, at);
@@ -212,6 +224,23 @@ function addCreate(noun: Command, invocation: Invocation): void {
           }),
     });
   });
+}
+
+/** The events and the channels that the options ask for. */
+async function askedFor(
+  { prompts }: Invocation,
+  at: InTeam,
+  { event, channel }: CreateOptions,
+): Promise<{ events: WebhookEvent[]; channel_ids?: string[] }> {
+  const events = await prompts.choices(event, {
+    question: "Which events should be sent?",
+    option: "--event EVENT",
+    words: webhookEvents,
+  });
+  return {
+    events: events as WebhookEvent[],
+    ...(channel && { channel_ids: await channelIdsOf(at, channel) }),
+  };
 }
 
 function addDelete(noun: Command, invocation: Invocation): void {

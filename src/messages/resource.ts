@@ -22,6 +22,6 @@ export function messageResource(row: MessageRow, author: Author): Message {
 }
 
 /** The reaction summary stored in the row, in the order in which each emoji was first used. */
-export function reactionsOf(row: MessageRow): ReactionSummary[] {
+export function reactionsOf(row: Pick<MessageRow, "reactions">): ReactionSummary[] {
   return row.reactions === "[]" ? [] : (JSON.parse(row.reactions) as ReactionSummary[]);
 }

@@ -3,6 +3,7 @@ import type { Connection, Transaction } from "../database/database.ts";
 import { prepared, query } from "../database/prepared.ts";
 import { cached } from "../database/cached.ts";
 import { attempts, jobs, subscriptionFilters, subscriptions } from "../database/schema.ts";
+import { filtersOf } from "./filters.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
@@ -255,17 +256,14 @@ export async function replaceFilters(
     before.map((filter) => [`${filter.eventType} ${filter.channelId}`, filter.afterEvent]),
   );
   await deleteFilters(tx, id);
-  // The empty string stands for every channel.
-  const rows = eventTypes.flatMap((eventType) =>
-    (channelIds ?? [""]).map((channelId) => ({
-      teamId,
-      eventType,
-      channelId,
-      subscriptionId: id,
-      afterEvent: kept.get(`${eventType} ${channelId}`) ?? afterEvent,
-      isOnlyRead: url === "",
-    })),
-  );
+  const rows = filtersOf(eventTypes, channelIds).map(({ eventType, channelId }) => ({
+    teamId,
+    eventType,
+    channelId,
+    subscriptionId: id,
+    afterEvent: kept.get(`${eventType} ${channelId}`) ?? afterEvent,
+    isOnlyRead: url === "",
+  }));
   for (let from = 0; from < rows.length; from += filtersPerInsert) {
     await tx.insert(subscriptionFilters).values(rows.slice(from, from + filtersPerInsert));
   }

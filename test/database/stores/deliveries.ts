@@ -4,6 +4,7 @@ import * as feed from "../../../src/feed/store.ts";
 import * as events from "../../../src/outbox/event-store.ts";
 import * as fanOuts from "../../../src/outbox/fan-out-store.ts";
 import * as jobs from "../../../src/outbox/job-store.ts";
+import * as previews from "../../../src/subscriptions/preview-store.ts";
 import * as subscriptionSecrets from "../../../src/subscriptions/secret-store.ts";
 import * as subscriptions from "../../../src/subscriptions/store.ts";
 import { at, type StoreCalls, subscription, teamId } from "./rows.ts";
@@ -107,6 +108,14 @@ export const deliveryStores: Record<string, StoreCalls> = {
       disableSubscriptionsOfCreator: [
         (tx) => subscriptions.disableSubscriptionsOfCreator(tx, "human:u-ben", at),
       ],
+    },
+  },
+  "subscriptions/preview-store.ts": {
+    module: previews,
+    calls: {
+      selectNewestMessages: ["", "m-2", "z"].map(
+        (from) => (tx) => previews.selectNewestMessages(tx, from, 1),
+      ),
     },
   },
   "subscriptions/secret-store.ts": {
