@@ -98,6 +98,9 @@ test("nothing before the given time is counted, and nothing of another team", as
   const { sample, messages_looked_at } = await preview(...events("message.created"));
   expect(sample.map(({ channel_id }) => channel_id)).not.toContain(other.general.id);
   expect(messages_looked_at).toBeLessThan(await countOf(stage.dataDir, "messages"));
+  const foreign = [...events("message.created"), "--channel", other.general.id];
+  const asked = ["webhooks", "create", "--team", "acme", "--preview", "7d", ...foreign];
+  expect((await runRefused(stage.dataDir, asked)).status).toBe(3);
   const future = ["--preview", "2099-01-01", ...events("message.created")];
   expect(await json<Preview>("webhooks", "create", ...future)).toMatchObject({
     events: 0,
