@@ -34,7 +34,7 @@ export function rateText({ health: { day } }: WithHealth): string {
 /** How the subscription does, as labels and values. */
 export function healthLines(shown: WithHealth): Array<readonly [label: string, value: string]> {
   const { health } = shown;
-  const { day, waiting, next_due_at, old_secret_until } = health;
+  const { day, waiting, next_due_at, old_secret_until, certificate_ends_at: ends } = health;
   const next = next_due_at === null ? "" : `, next ${dueText(next_due_at)}`;
   const count = waiting.is_more
     ? `more than ${counted(waiting.count, "event")}`
@@ -43,6 +43,7 @@ export function healthLines(shown: WithHealth): Array<readonly [label: string, v
     ["status", failingText(shown)],
     ["waiting", `${count}${next}`],
     ...(old_secret_until === null ? [] : [["old secret", `signs too until ${old_secret_until}`] as const]),
+    ...(ends === null ? [] : [["certificate", certificateText(ends)] as const]),
     ["last 24 hours", dayText(day)],
     ...(day.attempts === 0 ? [] : [["by the hour", sparkline(day.hours)] as const]),
   ];
@@ -58,6 +59,11 @@ function failingText({ status, disabled_at, health }: WithHealth): string {
   if (status === "disabled")
     return [`disabled ${relativeTime(disabled_at)}`, failing].filter(Boolean).join("; ");
   return failing || status;
+}
+
+function certificateText(endsAt: string): string {
+  const leftMs = Date.parse(endsAt) - Date.now();
+  return leftMs > 0 ? `ends in ${timeSpan(leftMs)}` : `ended ${timeSpan(-leftMs)} ago`;
 }
 
 function dayText({ attempts, succeeded, p50_ms, p95_ms, is_sample }: SubscriptionHealth["day"]): string {

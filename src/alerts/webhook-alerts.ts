@@ -2,6 +2,7 @@ import type { Connection } from "../database/database.ts";
 import { selectAttemptAsOf, selectLatestAttempts } from "../deliveries/attempt-store.ts";
 import { selectSubscriptions, type SubscriptionRow } from "../subscriptions/store.ts";
 import type { Alert, Said } from "./alert.ts";
+import { certificateAlert } from "./certificate-alerts.ts";
 import type { AlertChannelRow, SaidRow } from "./store.ts";
 
 /** A subscription that fails for this long is told of, in milliseconds. */
@@ -32,6 +33,8 @@ export async function webhookAlerts(
       worksAlert(row, before) ??
       (await failingAlert(db, row, before, now));
     if (alert) found.push({ about, ...alert });
+    const ofCertificate = certificateAlert(row, said, now);
+    if (ofCertificate) found.push(ofCertificate);
   }
   return found;
 }

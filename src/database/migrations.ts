@@ -16,6 +16,7 @@ import moves from "../../migrations/0015_moves.sql" with { type: "text" };
 import eventFeeds from "../../migrations/0016_event_feeds.sql" with { type: "text" };
 import alerts from "../../migrations/0017_alerts.sql" with { type: "text" };
 import ownHeaders from "../../migrations/0018_own_headers.sql" with { type: "text" };
+import certificates from "../../migrations/0019_certificates.sql" with { type: "text" };
 import { completeEarlyTables } from "../../migrations/0004_early_tables.ts";
 import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
@@ -43,4 +44,5 @@ export const migrations: readonly Migration[] = [
   { name: "0016_event_feeds", sql: eventFeeds },
   { name: "0017_alerts", sql: alerts },
   { name: "0018_own_headers", sql: ownHeaders },
+  { name: "0019_certificates", sql: certificates },
 ];

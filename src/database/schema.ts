@@ -173,6 +173,7 @@ export const subscriptions = sqliteTable("subscriptions", {
   afterEvent: integer("after_event").notNull(),
   headers: blob({ mode: "buffer" }),
   headerNames: text("header_names").notNull(),
+  certificateEndsAt: integer("certificate_ends_at"),
 });
 
 export const subscriptionFilters = sqliteTable("subscription_filters", {

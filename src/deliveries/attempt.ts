@@ -21,6 +21,8 @@ export type Outcome = {
   responseStart: Uint8Array | null;
   /** The response's `Retry-After`, unparsed. */
   retryAfter: string | null;
+  /** When the receiver's certificate ends, in milliseconds since 1970, if it answered over TLS. */
+  certificateEndsAt?: number | undefined;
   /** From the DNS look-up to the end of the response, or to the limit up to which it is read. */
   durationMs: number;
 };
@@ -87,8 +89,8 @@ async function attemptSince(
   });
   if (sent.kind === "timed_out") return { kind: "timed_out", error: timeoutError(timeoutMs) };
   if (sent.kind !== "answered") return sent;
-  const { status, retryAfter, excerpt } = sent;
-  const response = { status, retryAfter, responseStart: withoutValues(excerpt, own) };
+  const { status, retryAfter, excerpt, certificateEndsAt } = sent;
+  const response = { status, retryAfter, certificateEndsAt, responseStart: withoutValues(excerpt, own) };
   if (status >= 200 && status < 300) return { kind: "succeeded", ...response };
   return { kind: "rejected", error: `the receiver answered ${status}`, ...response };
 }

@@ -19,6 +19,8 @@ export type SubscriptionHealth = {
   next_due_at: string | null;
   /** Until when the secret before the last rotation signs too; null when it does not. */
   old_secret_until: string | null;
+  /** When the receiver's certificate ends, as seen at the last delivery over TLS; null without one. */
+  certificate_ends_at: string | null;
   /** The last 24 hours, replays left out: `is_sample` when only the latest attempts were read. */
   day: {
     attempts: number;
@@ -67,7 +69,7 @@ export async function healthOfSubscription(
 /** Reads how the subscription does at the time `now`, from its `readMax` latest attempts at most. */
 async function healthOf(
   db: Connection,
-  row: Pick<SubscriptionRow, "id" | "status" | "previousSecretUntil">,
+  row: Pick<SubscriptionRow, "id" | "status" | "previousSecretUntil" | "certificateEndsAt">,
   { now, readMax }: { now: number; readMax: number },
 ): Promise<SubscriptionHealth> {
   const all = { subscriptionId: row.id, before: Number.MAX_SAFE_INTEGER, after: 0 };
@@ -85,6 +87,7 @@ async function healthOf(
     waiting: { count: Math.min(waiting, waitingMax), is_more: waiting > waitingMax },
     next_due_at: timestamp(next ? next.dueAt - selectAhead(db) : null),
     old_secret_until: timestamp(until > now ? until : null),
+    certificate_ends_at: timestamp(row.certificateEndsAt),
     day: dayOf(attempts, now, read.length === readMax),
   };
 }

@@ -11,6 +11,7 @@ import {
   selectSubscriptionIdsWithWork,
 } from "../subscriptions/store.ts";
 import { attempt, type Outcome, type Outgoing } from "./attempt.ts";
+import { Certificates } from "./certificates.ts";
 import type { DeliveryHold } from "./hold.ts";
 import { Lanes } from "./lanes.ts";
 import { OpenedCredentials } from "./opened-credentials.ts";
@@ -57,6 +58,7 @@ export type WorkerParts = {
 export class Worker {
   readonly #database: Database;
   readonly #credentials: OpenedCredentials;
+  readonly #certificates: Certificates;
   readonly #outgoing: Outgoing;
   readonly #rules: RetryRules;
   readonly #log: Log;
@@ -73,6 +75,7 @@ export class Worker {
   constructor(parts: WorkerParts) {
     this.#database = parts.database;
     this.#credentials = new OpenedCredentials(parts.vault, parts.log);
+    this.#certificates = new Certificates(parts.database);
     this.#outgoing = parts.outgoing;
     this.#rules = parts.rules;
     this.#log = parts.log;
@@ -232,6 +235,10 @@ export class Worker {
       },
       "delivery.attempted",
     );
+    if (this.#certificates.isNews(destination, outcome))
+      await this.#retryUntilDone({ webhook: destination.id }, () =>
+        this.#certificates.note(destination, outcome),
+      );
     return kind === "succeeded"
       ? { kind, durationMs }
       : {

@@ -53,6 +53,7 @@ export class Connection {
   #handshakes = 0;
   #handshakesBefore = 0;
   #goodUntil = 0;
+  #certificateEndsAt: number | undefined;
 
   constructor(destination: Destination, pool: number) {
     this.id = idOf(destination);
@@ -75,6 +76,11 @@ export class Connection {
     return this.#handshakesBefore > 0 && this.#handshakes === this.#handshakesBefore;
   }
 
+  /** When the receiver's certificate ends, in milliseconds since 1970; undefined before the first handshake. */
+  get certificateEndsAt(): number | undefined {
+    return this.#certificateEndsAt;
+  }
+
   /** Whether it may be reused: it is not idle or open for too long, and its certificate has not expired. */
   isReusable(now: number): boolean {
     return now - this.idleSince < idleMaxMs && now < this.#goodUntil;
@@ -95,7 +101,8 @@ export class Connection {
       rejectUnauthorized: true,
       checkServerIdentity: (asked, certificate) => {
         this.#handshakes++;
-        this.#goodUntil = Math.min(Date.now() + ageMaxMs, Date.parse(certificate.valid_to));
+        this.#certificateEndsAt = Date.parse(certificate.valid_to);
+        this.#goodUntil = Math.min(Date.now() + ageMaxMs, this.#certificateEndsAt);
         return checkIdentity(asked, certificate);
       },
       ...(ca !== undefined && { ca }),

@@ -25,7 +25,14 @@ export type OutgoingPost = {
  * neither an address nor anything that the receiver wrote.
  */
 export type SendOutcome =
-  | { kind: "answered"; status: number; retryAfter: string | null; excerpt: Uint8Array }
+  | {
+      kind: "answered";
+      status: number;
+      retryAfter: string | null;
+      excerpt: Uint8Array;
+      /** In milliseconds since 1970; undefined without TLS. */
+      certificateEndsAt: number | undefined;
+    }
   | { kind: "timed_out" }
   | { kind: "unreachable"; error: string }
   /** The system had no descriptor, port or memory left to connect with, which is not the receiver's fault. */
@@ -67,6 +74,7 @@ export async function send(post: OutgoingPost): Promise<SendOutcome> {
       status: response.status,
       retryAfter: response.headers.get("retry-after"),
       excerpt,
+      certificateEndsAt: connection?.certificateEndsAt,
     };
   } finally {
     clearTimeout(timer);

@@ -58,9 +58,19 @@ export async function editSubscription(
     const changed = editable.filter((field) => edited[field] !== row[field]);
     if (changed.length === 0) return listedSubscription(row);
     const hasMoved = changed.includes("url");
-    if (hasMoved) edited.consecutiveFailures = 0;
+    if (hasMoved) Object.assign(edited, { consecutiveFailures: 0, certificateEndsAt: null });
     const { name, url, events, channelIds, consecutiveFailures, headers, headerNames } = edited;
-    const columns = { name, url, events, channelIds, consecutiveFailures, headers, headerNames };
+    const { certificateEndsAt } = edited;
+    const columns = {
+      name,
+      url,
+      events,
+      channelIds,
+      consecutiveFailures,
+      headers,
+      headerNames,
+      certificateEndsAt,
+    };
     await updateSubscription(tx, row.id, columns);
     const { events: eventTypes, channel_ids } = subscriptionResource(edited);
     if (changed.some((field) => field !== "name" && field !== "headers"))

@@ -224,6 +224,18 @@ export async function updateSubscription(
   await tx.update(subscriptions).set(change).where(eq(subscriptions.id, id));
 }
 
+/** Notes when the receiver's certificate ends, in milliseconds since 1970, unless the URL is another one by now. */
+export async function updateCertificate(
+  tx: Transaction,
+  { id, url }: Pick<SubscriptionRow, "id" | "url">,
+  endsAt: number,
+): Promise<void> {
+  await tx
+    .update(subscriptions)
+    .set({ certificateEndsAt: endsAt })
+    .where(and(eq(subscriptions.id, id), eq(subscriptions.url, url)));
+}
+
 const streakStatement = query<{ failures: number }, [string]>(
   `SELECT consecutive_failures AS failures FROM subscriptions
    WHERE id = ? AND status = 'active' AND deleted_at IS NULL`,

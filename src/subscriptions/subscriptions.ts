@@ -100,6 +100,7 @@ export async function createSubscription(
       createdAt: now(),
       createdBy: actor,
       afterEvent,
+      certificateEndsAt: null,
       ...(await changedHeaders(tx, vault, { id, headers: null, headerNames: "" }, change)),
     };
     await insertSubscription(tx, created);

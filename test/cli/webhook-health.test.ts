@@ -48,6 +48,7 @@ test("a subscription says since when it fails, why, how much waits and when it i
     last_error: "the receiver answered 500",
     waiting: { count: 1, is_more: false },
     old_secret_until: null,
+    certificate_ends_at: null,
     day: { attempts: 2, succeeded: 1, is_sample: false },
   });
   expect(Date.parse(health.next_due_at ?? "")).toBeGreaterThan(Date.parse(health.failing_since ?? ""));

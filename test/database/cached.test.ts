@@ -15,7 +15,7 @@ const settledTables: Record<string, string[]> = {
   channel_members: [],
   tokens: ["last_used_at"],
   incoming_webhooks: [],
-  subscriptions: ["consecutive_failures", "last_success_at"],
+  subscriptions: ["consecutive_failures", "last_success_at", "certificate_ends_at"],
   subscription_filters: [],
 };
 

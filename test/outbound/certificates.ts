@@ -9,8 +9,8 @@ export type KeyPair = { key: string; cert: string };
 export type Authority = {
   /** Its certificate, in PEM. */
   ca: string;
-  /** A certificate with these subject alternative names, or with a common name only, valid from and until these years. */
-  issue(names: string | undefined, validity?: { from?: number; until?: number }): KeyPair;
+  /** A certificate with these subject alternative names, or with a common name only, valid from this year until that year or moment. */
+  issue(names: string | undefined, validity?: { from?: number; until?: number | Date }): KeyPair;
 };
 
 const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
@@ -63,7 +63,9 @@ commonName = supplied
         names === undefined ? "basicConstraints = CA:FALSE\n" : `subjectAltName = ${names}\n`,
       );
       // `openssl x509` could not date a certificate back before OpenSSL 3.4; `openssl ca` always could.
-      const dates = ["-startdate", `${from}0101000000Z`, "-enddate", `${until}0101000000Z`];
+      const endDate =
+        typeof until === "number" ? `${until}0101000000Z` : until.toISOString().replace(/[-:T]|\.\d+/g, "");
+      const dates = ["-startdate", `${from}0101000000Z`, "-enddate", endDate];
       const files = ["-in", "leaf.csr", "-out", "leaf.pem", "-extfile", "leaf.ext"];
       openssl("ca", "-batch", "-notext", "-config", "ca.cnf", ...files, ...dates);
       return { key: read("leaf.key"), cert: read("leaf.pem") };

@@ -29,6 +29,7 @@ export async function insertSubscriber(
       afterEvent: 0,
       headers: null,
       headerNames: "",
+      certificateEndsAt: null,
     });
     await replaceFilters(tx, { id, teamId, url: "https://receiver.example/" }, ["message.created"], null, 0);
   });

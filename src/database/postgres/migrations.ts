@@ -6,6 +6,7 @@ import failedAttempts from "../../../migrations/postgres/0006_failed_attempts.sq
 import eventFeeds from "../../../migrations/postgres/0007_event_feeds.sql" with { type: "text" };
 import alerts from "../../../migrations/postgres/0008_alerts.sql" with { type: "text" };
 import ownHeaders from "../../../migrations/postgres/0009_own_headers.sql" with { type: "text" };
+import certificates from "../../../migrations/postgres/0010_certificates.sql" with { type: "text" };
 
 /**
  * All migrations of a database on PostgreSQL, in the order in which they are applied, embedded in the binary. Shipped
@@ -20,4 +21,5 @@ export const postgresMigrations: readonly { name: string; sql: string }[] = [
   { name: "0007_event_feeds", sql: eventFeeds },
   { name: "0008_alerts", sql: alerts },
   { name: "0009_own_headers", sql: ownHeaders },
+  { name: "0010_certificates", sql: certificates },
 ];

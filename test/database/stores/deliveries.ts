@@ -72,6 +72,7 @@ export const deliveryStores: Record<string, StoreCalls> = {
           (tx) =>
             subscriptions.replaceFilters(tx, { id, teamId, url }, eventTypes, channelIds, after),
       ),
+      updateCertificate: [(tx) => subscriptions.updateCertificate(tx, subscription("s-1"), at)],
       updateFilters: [(tx) => subscriptions.updateFilters(tx, "s-2", 1)],
       deleteFilters: [(tx) => subscriptions.deleteFilters(tx, "s-5")],
       selectSubscription: [

@@ -83,6 +83,7 @@ export function subscription(id: string, rest: Partial<Subscription> = {}): Subs
     afterEvent: 0,
     headers: null,
     headerNames: "",
+    certificateEndsAt: null,
     ...rest,
   };
 }
