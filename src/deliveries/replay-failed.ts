@@ -15,9 +15,15 @@ import {
 /** When the attempts were made, in milliseconds since 1970: from `since` up to `until`. */
 export type Period = { since: number; until: number };
 
-/** How many attempts are read at once, and how many events are queued by one write. */
+/** How many attempts are read at once. */
 const attemptsPerRead = 1_000;
-const eventsPerWrite = 100;
+
+/**
+ * How many events are queued by one step, and how long a step takes at least, in milliseconds: the worker sends a few at a
+ * time, between which other subscriptions get theirs.
+ */
+const eventsPerStep = 20;
+const stepMs = 20;
 
 /** By how much the times of attempts with neighbouring numbers may differ, in milliseconds: they end side by side. */
 const slackMs = 60_000;
@@ -73,10 +79,10 @@ export async function* replayFailed(
 ): AsyncGenerator<number> {
   let queued = 0;
   for await (const page of lastFailures(database, subscriptionId, period)) {
-    for (let from = 0; from < page.length; from += eventsPerWrite) {
-      const batch = page.slice(from, from + eventsPerWrite);
+    for (let from = 0; from < page.length; from += eventsPerStep) {
+      const batch = page.slice(from, from + eventsPerStep);
       const isFirst = queued === 0;
-      await withPause(() =>
+      const queue = withPause(() =>
         database.write(async (tx) => {
           const row = await getSubscription(tx, teamId, subscriptionId);
           for (const { createdAt, eventSeq } of batch) enqueueAgain(tx, row.id, createdAt, eventSeq);
@@ -86,6 +92,7 @@ export async function* replayFailed(
           await recordSubscription(tx, row, "webhook.failed_replayed", actor, details);
         }),
       );
+      await Promise.all([queue, Bun.sleep(stepMs)]);
       queued += batch.length;
       yield queued;
     }
