@@ -94,11 +94,12 @@ export function selectMessageRange(
   oldest: number,
   newest: number,
 ): AuthoredMessage[] {
+  // The rows are used as they are: a copy of each takes as long as reading it.
   return rangeStatement(db)
     .all(channelId, oldest, newest)
-    .map(({ authorName, authorType, ...row }) => ({
-      message: { ...row, sentToChannel: row.sentToChannel === 1 },
-      author: { id: row.authorId, name: authorName, type: authorType },
+    .map((row) => ({
+      message: Object.assign(row, { sentToChannel: row.sentToChannel === 1 }),
+      author: { id: row.authorId, name: row.authorName, type: row.authorType },
     }));
 }
 
