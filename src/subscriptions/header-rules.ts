@@ -88,7 +88,9 @@ function isHeaderName(text: string): boolean {
   return text.length <= nameMax && headerName.test(text);
 }
 
-function reservedProblem(name: string): string | undefined {
+/** Receivers behind CGI or WSGI get `X_Real_IP` as if it were `X-Real-IP`, so those are one name here. */
+function reservedProblem(given: string): string | undefined {
+  const name = given.replace(/[^a-z0-9]/g, "-");
   for (const { names, prefixes, why } of reserved) {
     if (names.includes(name) || prefixes.some((prefix) => name.startsWith(prefix)))
       return `cannot be set: ${why}. Leave it out`;
