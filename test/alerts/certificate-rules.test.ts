@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { sayAlerts, setAlertChannel } from "../../src/alerts/alerts.ts";
+import { setArchived } from "../../src/channels/channels.ts";
 import { updateCertificate, updateSubscription } from "../../src/subscriptions/store.ts";
 import { timestamp } from "../../src/timestamp.ts";
 import { columnOf, rowsOf } from "../support/data.ts";
@@ -64,4 +65,23 @@ test("a certificate that has ended is said to have, and that of a disabled webho
   await told.setStatus("active");
   expect(await told.look(ended)).toEqual([expect.stringContaining(`ended at ${timestamp(ended)}.`)]);
   expect(await told.look(ended)).toEqual([]);
+}, 60_000);
+
+test("what could not be posted because the channel was archived is posted once it is open again", async () => {
+  using folder = temporaryFolder();
+  await using workspace = await openWorkspace(folder.path);
+  const { database } = workspace;
+  const { id: teamId, owner } = await workspace.team("Acme");
+  const place = await workspace.channel(owner, "ops");
+  await database.write((tx) => setAlertChannel(tx, place, actor));
+  const id = await insertSubscriber(database, teamId);
+  const url = "https://receiver.example/";
+  await database.write((tx) => updateCertificate(tx, { id, url }, Date.now() + dayMs));
+  const told = () => columnOf<string>(folder.path, "SELECT channel_id FROM messages WHERE type = 'standard'");
+  const say = () => database.write((tx) => sayAlerts(tx, teamId, plenty));
+
+  await database.write((tx) => setArchived(tx, place, true, actor));
+  expect([await say(), await told()]).toEqual(["the channel ops is archived", []]);
+  await database.write((tx) => setArchived(tx, { ...place, isArchived: true }, false, actor));
+  expect([await say(), await told()]).toEqual([null, [place.id]]);
 }, 60_000);
