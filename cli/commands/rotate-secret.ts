@@ -17,6 +17,10 @@ type RotateOptions = { overlap?: number; untilProven?: true; secretStdin?: true 
 /** How long both secrets sign if nobody proves the new one, in milliseconds: ten years. */
 const untilProvenMs = 10 * 365 * 86_400_000;
 
+/** How often the receiver is asked whether it has the new secret, and for how long, in milliseconds. */
+const askEveryMs = 3_000;
+const askForMs = 3_600_000;
+
 /** `parley webhooks rotate-secret`: a new signing secret, at once or with an overlap. */
 export function addRotateSecret(noun: Command, invocation: Invocation): void {
   const command = addCommand(noun, "rotate-secret [webhook]", {
@@ -35,7 +39,7 @@ export function addRotateSecret(noun: Command, invocation: Invocation): void {
     .addOption(
       new Option(
         "--until-proven",
-        "sign with both until the receiver has shown that it has the new one; run it again for that",
+        "sign with both until the receiver shows that it has the new one: waits on a terminal, otherwise run it again",
       ).conflicts("overlap"),
     )
     .addOption(secretStdin());
@@ -46,19 +50,27 @@ export function addRotateSecret(noun: Command, invocation: Invocation): void {
     if (untilProven && (await at.database.ask((db) => hasOverlap(db, at.team.id, id))))
       return await prove(invocation, at, subscription, options);
     const ownSecret = await givenSecret(invocation, options);
-    await rotate(invocation, at, subscription, {
-      ownSecret,
-      overlapMs: untilProven ? untilProvenMs : (options.overlap ?? 0),
-      next: untilProven ? `parley webhooks rotate-secret ${id} --until-proven` : `parley webhooks ping ${id}`,
-      ...(untilProven && {
-        hint: "Give it to the receiver, then run this again: it tries the new secret alone.",
-      }),
-    });
+    if (!untilProven) {
+      const next = `parley webhooks ping ${id}`;
+      return await rotate(invocation, at, subscription, { ownSecret, overlapMs: options.overlap ?? 0, next });
+    }
+    const rotation = { ownSecret, overlapMs: untilProvenMs };
+    if (!invocation.output.showsProgress) {
+      const hint = ["Give it to the receiver, then run this again: it tries the new secret alone."];
+      const next = `parley webhooks rotate-secret ${id} --until-proven`;
+      return await rotate(invocation, at, subscription, { ...rotation, hint, next });
+    }
+    const hint = [
+      "Give it to the receiver: this waits until it accepts what the new secret signs.",
+      "Ctrl-C ends the waiting; both go on signing, and you can run this again.",
+    ];
+    await rotate(invocation, at, subscription, { ...rotation, hint });
+    await prove(invocation, at, subscription, {});
   });
 }
 
-/** `overlapMs` in milliseconds; `hint` is what to do next, in a sentence. */
-type Rotation = { ownSecret: string | undefined; overlapMs: number; next: string; hint?: string };
+/** `overlapMs` in milliseconds; `hint` is what to do next, in lines of 80 columns. */
+type Rotation = { ownSecret: string | undefined; overlapMs: number; next?: string; hint?: string[] };
 
 async function rotate(
   invocation: Invocation,
@@ -76,18 +88,21 @@ async function rotate(
     said: [
       `Replaced the signing secret of ${name}${overlapMs > 0 ? "; during the overlap both sign" : ""}.`,
       ...(ownSecret === undefined ? ["It is shown only once:", "", `  ${secret}`, ""] : []),
-      ...(hint === undefined ? [] : [hint]),
+      ...(hint ?? []),
     ],
     brief: ownSecret === undefined ? secret : id,
-    next,
+    ...(next !== undefined && { next }),
   });
 }
 
-/** Tries the new secret alone, and if it passes, stops signing with the old one. */
+/**
+ * Tries the new secret alone, on a terminal again and again for an hour, and once it passes, stops signing with the old
+ * one.
+ */
 async function prove(
   invocation: Invocation,
-  { database, team }: InTeam,
-  { id, name }: ListedSubscription,
+  at: InTeam,
+  subscription: ListedSubscription,
   { secretStdin }: RotateOptions,
 ): Promise<void> {
   if (secretStdin) {
@@ -96,18 +111,39 @@ async function prove(
       "A new secret already waits for its proof: prove it without --secret-stdin, or replace it without --until-proven.",
     );
   }
-  const { sealedSecret, ...proof } = await proveSecret({ database, ...outgoing(invocation) }, team.id, id);
+  const { id, name } = subscription;
+  const { sealedSecret, ...proof } = await lastProof(invocation, at, subscription);
   if (!isProven(proof)) {
     const { genuine, forged } = proof;
     throw new FailedRequest(`${whyNot(id, name, proof)}\nBoth secrets go on signing.`, { genuine, forged });
   }
-  const proven = await database.write((tx) => endOverlap(tx, team.id, id, sealedSecret, invocation.actor));
+  const proven = await at.database.write((tx) =>
+    endOverlap(tx, at.team.id, id, sealedSecret, invocation.actor),
+  );
   invocation.output.done({
     data: { ...proven, ...proof },
     said: `${name} verifies with the new secret and refuses a forged request. The old secret signs no more.`,
     brief: id,
     next: `parley webhooks show ${id}`,
   });
+}
+
+/** What the receiver answered last: on a terminal once it has decided, or after an hour. */
+async function lastProof(
+  invocation: Invocation,
+  { database, team }: InTeam,
+  { id, name }: ListedSubscription,
+): ReturnType<typeof proveSecret> {
+  using progress = invocation.output.progress();
+  const endsAt = invocation.output.showsProgress ? performance.now() + askForMs : 0;
+  while (true) {
+    const proof = await proveSecret({ database, ...outgoing(invocation) }, team.id, id);
+    const { genuine, forged } = proof;
+    const isDecided = genuine.succeeded && forged.response_status !== null;
+    if (isDecided || performance.now() > endsAt) return proof;
+    progress.show(`Waiting for ${name}: ${genuine.error ?? forged.error}`);
+    await Bun.sleep(askEveryMs);
+  }
 }
 
 function whyNot(id: string, name: string, { genuine, forged }: SecretProof): string {

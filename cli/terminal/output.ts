@@ -120,9 +120,13 @@ export class Output {
 
   /** A line on standard error that tells how far long work is; it shows nothing without a terminal. */
   progress(): Progress {
+    return new Progress(this.showsProgress ? process.stderr : undefined);
+  }
+
+  /** Whether somebody watches: there is a terminal, and neither `--json` nor `--quiet` asks for less. */
+  get showsProgress(): boolean {
     const { isJson, isQuiet, environment } = this.#options;
-    const isShown = process.stderr.isTTY === true && !isJson && !isQuiet && environment.TERM !== "dumb";
-    return new Progress(isShown ? process.stderr : undefined);
+    return process.stderr.isTTY === true && !isJson && !isQuiet && environment.TERM !== "dumb";
   }
 
   /** Whether a program reads the result (`--json`). */

@@ -6,7 +6,7 @@ import type { Grade } from "../../src/deliveries/grade.ts";
 import type { SentSample } from "../../src/deliveries/sample.ts";
 import { verifyDeliverySignature, verifyStandardSignature } from "../../src/deliveries/signature.ts";
 import { webhookEvents } from "../../src/event-types.ts";
-import { run, runJson, runRefused } from "../support/cli.ts";
+import { keys, onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { type Received, type Receiver, startReceiver, statuses } from "../support/receivers/receiver.ts";
 import {
   digestOf,
@@ -189,6 +189,28 @@ describe("a rotation until the new secret is proven", () => {
 
     const audit = await json<AuditEntry[]>("audit", "list", "--action", "webhook.secret_proven");
     expect(audit.map(({ target }) => target)).toEqual([`webhook:${subscription.id}`]);
+    await receiver[Symbol.asyncDispose]();
+  });
+
+  test("waits on a terminal until the receiver has it, and can be interrupted", async () => {
+    const known: string[] = [];
+    const { receiver, subscription } = await verifying(known);
+    await using interrupted = onTerminal(stage.dataDir, rotate(subscription.id));
+    await interrupted.shows("whsec_");
+    await interrupted.shows("Waiting for");
+    interrupted.type(keys.interrupt);
+    expect(await interrupted.ended()).not.toBe(0);
+    const secret = /whsec_[\w+/=]+/.exec(interrupted.text)?.[0] ?? "";
+    await json("webhooks", "ping", subscription.id);
+    expect(signatureOf(await receiver.nth(receiver.requests.length)).digests).toHaveLength(2);
+
+    await using waiting = onTerminal(stage.dataDir, rotate(subscription.id));
+    await waiting.shows("the receiver answered 401");
+    known.push(secret);
+    await waiting.shows("verifies with the new secret");
+    expect(await waiting.ended()).toBe(0);
+    await json("webhooks", "ping", subscription.id);
+    expect(signatureOf(await receiver.nth(receiver.requests.length)).digests).toHaveLength(1);
     await receiver[Symbol.asyncDispose]();
   });
 
