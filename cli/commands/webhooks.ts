@@ -24,6 +24,7 @@ import { addRotateSecret } from "./rotate-secret.ts";
 import { addWebhookEdit } from "./webhook-edit.ts";
 import { showPreview } from "./webhook-preview.ts";
 import {
+  certificateNotes,
   healthLines,
   rateText,
   statusColor,
@@ -80,7 +81,8 @@ function addList(noun: Command, invocation: Invocation): void {
         creators: new Map([...ids].map((id) => [id, creatorTitle(db, team.id, id)])),
       };
     });
-    invocation.output.list(
+    const { output } = invocation;
+    output.list(
       subscriptions,
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
@@ -101,6 +103,7 @@ function addList(noun: Command, invocation: Invocation): void {
       ],
       { none: "There is no subscription yet.", next: adviceOn(subscriptions) },
     );
+    if (!output.isJson) for (const note of certificateNotes(subscriptions)) output.note(note);
   });
 }
 

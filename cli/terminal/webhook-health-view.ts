@@ -1,3 +1,4 @@
+import { nearEndMs } from "../../src/alerts/certificate-alerts.ts";
 import type { SubscriptionHealth } from "../../src/deliveries/subscription-health.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import type { Color } from "./color.ts";
@@ -47,6 +48,15 @@ export function healthLines(shown: WithHealth): Array<readonly [label: string, v
     ["last 24 hours", dayText(day)],
     ...(day.attempts === 0 ? [] : [["by the hour", sparkline(day.hours)] as const]),
   ];
+}
+
+/** What a list says of the receivers whose certificates end soon, a line for each. */
+export function certificateNotes(subscriptions: readonly WithHealth[]): string[] {
+  return subscriptions.flatMap(({ name, health: { certificate_ends_at: ends } }) =>
+    ends !== null && Date.parse(ends) - Date.now() <= nearEndMs
+      ? [`The certificate of ${name} ${certificateText(ends)}.`]
+      : [],
+  );
 }
 
 function failingText({ status, disabled_at, health }: WithHealth): string {

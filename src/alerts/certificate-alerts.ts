@@ -4,7 +4,7 @@ import type { Alert } from "./alert.ts";
 import type { SaidRow } from "./store.ts";
 
 /** A certificate that ends within this time is told of, in milliseconds. */
-const nearMs = 14 * 24 * 60 * 60_000;
+export const nearEndMs = 14 * 24 * 60 * 60_000;
 
 /** What was said is kept as this, followed by the end in milliseconds since 1970. */
 const prefix = "ends ";
@@ -20,7 +20,7 @@ export function certificateAlert(
   now: number,
 ): Alert | undefined {
   const about = `certificate:${id}`;
-  if (status !== "active" || endsAt === null || endsAt - now > nearMs) return undefined;
+  if (status !== "active" || endsAt === null || endsAt - now > nearEndMs) return undefined;
   const told = Number(said.get(about)?.state.slice(prefix.length) ?? Infinity);
   if (endsAt === told || (endsAt > told && told > now)) return undefined;
   const when = `${endsAt > now ? "ends" : "ended"} at ${timestamp(endsAt)}`;

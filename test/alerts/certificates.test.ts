@@ -58,6 +58,9 @@ test("a team is told once of each certificate that ends within 14 days", async (
   expect(await said()).toEqual([text("Near", soon)]);
   expect((await run(stage.dataDir, ["webhooks", "show", near])).stdout).toMatch(/certificate +ends in 13 d/);
   expect((await run(stage.dataDir, ["webhooks", "show", far])).stdout).toMatch(/certificate +ends in 15 d/);
+  const { stderr } = await run(stage.dataDir, ["webhooks", "list"]);
+  expect(stderr).toContain("The certificate of Near ends in 13 d.");
+  expect(stderr).not.toContain("The certificate of Far");
 
   // A stop waits for what is being said, so a second message about the first certificate would come before this one.
   await stage.restart(settings);
