@@ -55,7 +55,7 @@ export function addRotateSecret(noun: Command, invocation: Invocation): void {
       return await rotate(invocation, at, subscription, { ownSecret, overlapMs: options.overlap ?? 0, next });
     }
     const rotation = { ownSecret, overlapMs: untilProvenMs };
-    if (!invocation.output.showsProgress) {
+    if (!invocation.output.isWatched) {
       const hint = ["Give it to the receiver, then run this again: it tries the new secret alone."];
       const next = `parley webhooks rotate-secret ${id} --until-proven`;
       return await rotate(invocation, at, subscription, { ...rotation, hint, next });
@@ -135,7 +135,7 @@ async function lastProof(
   { id, name }: ListedSubscription,
 ): ReturnType<typeof proveSecret> {
   using progress = invocation.output.progress();
-  const endsAt = invocation.output.showsProgress ? performance.now() + askForMs : 0;
+  const endsAt = invocation.output.isWatched ? performance.now() + askForMs : 0;
   while (true) {
     const proof = await proveSecret({ database, ...outgoing(invocation) }, team.id, id);
     const { genuine, forged } = proof;

@@ -120,11 +120,15 @@ export class Output {
 
   /** A line on standard error that tells how far long work is; it shows nothing without a terminal. */
   progress(): Progress {
-    return new Progress(this.showsProgress ? process.stderr : undefined);
+    return new Progress(this.#showsProgress ? process.stderr : undefined);
   }
 
-  /** Whether somebody watches: there is a terminal, and neither `--json` nor `--quiet` asks for less. */
-  get showsProgress(): boolean {
+  /** Whether somebody sees both the result and the progress, so that a command may wait for something to happen. */
+  get isWatched(): boolean {
+    return this.#showsProgress && process.stdout.isTTY === true;
+  }
+
+  get #showsProgress(): boolean {
     const { isJson, isQuiet, environment } = this.#options;
     return process.stderr.isTTY === true && !isJson && !isQuiet && environment.TERM !== "dumb";
   }

@@ -6,7 +6,7 @@ import type { Grade } from "../../src/deliveries/grade.ts";
 import type { SentSample } from "../../src/deliveries/sample.ts";
 import { verifyDeliverySignature, verifyStandardSignature } from "../../src/deliveries/signature.ts";
 import { webhookEvents } from "../../src/event-types.ts";
-import { keys, onTerminal, run, runJson, runRefused } from "../support/cli.ts";
+import { intoFile, keys, onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { type Received, type Receiver, startReceiver, statuses } from "../support/receivers/receiver.ts";
 import {
   digestOf,
@@ -211,6 +211,16 @@ describe("a rotation until the new secret is proven", () => {
     expect(await waiting.ended()).toBe(0);
     await json("webhooks", "ping", subscription.id);
     expect(signatureOf(await receiver.nth(receiver.requests.length)).digests).toHaveLength(1);
+    await receiver[Symbol.asyncDispose]();
+  });
+
+  test("does not wait where the result goes to a file, which somebody reads to give the receiver its secret", async () => {
+    const { receiver, subscription } = await verifying();
+    const file = join(stage.dataDir, "rotated");
+    await using screen = intoFile(stage.dataDir, rotate(subscription.id), file);
+    expect(await screen.ended()).toBe(0);
+    expect(await Bun.file(file).text()).toContain("whsec_");
+    expect(receiver.requests).toEqual([]);
     await receiver[Symbol.asyncDispose]();
   });
 

@@ -121,8 +121,8 @@ export class Screen implements AsyncDisposable {
   #written = "";
   #read = 0;
 
-  constructor(args: readonly string[], env: Record<string, string>) {
-    this.#child = Bun.spawn([parley, ...args], {
+  constructor(command: string[], env: Record<string, string>) {
+    this.#child = Bun.spawn(command, {
       env,
       terminal: {
         cols: 80,
@@ -180,11 +180,18 @@ export function onTerminal(
   environment: Record<string, string> = {},
 ): Screen {
   requireBuild();
-  return new Screen(args, {
+  return new Screen([parley, ...args], {
     ...baseEnvironment(dataDir),
     TERM: "xterm-256color",
     ...environment,
   });
+}
+
+/** Runs the compiled program with a terminal, but its result goes to a file, as in `secret=$(parley …)`. */
+export function intoFile(dataDir: string, args: readonly string[], file: string): Screen {
+  requireBuild();
+  const command = ["sh", "-c", 'file=$1; shift; exec "$@" > "$file"', "sh", file, parley, ...args];
+  return new Screen(command, { ...baseEnvironment(dataDir), TERM: "xterm-256color" });
 }
 
 export const keys = { enter: "\r", down: "\u001b[B", space: " ", interrupt: "\u0003", end: "\u0004" };
