@@ -37,6 +37,7 @@ const layers = [
   "src/outbound",
   "src/subscriptions",
   "src/incoming-webhooks",
+  "src/incoming-webhooks/senders",
   "src/deliveries",
   "src/feed",
   "src/health",

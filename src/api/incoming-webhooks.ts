@@ -15,7 +15,9 @@ import {
 } from "../http/contract.ts";
 import { ignoredFieldsOf, mayIgnoreFields } from "../http/ignored-fields.ts";
 import { readBytes } from "../http/json-body.ts";
+import { errorResponseOf } from "../http/error-responses.ts";
 import { enforceRateLimit, type RateCounter } from "../http/rate-limit.ts";
+import { UnreadableBody } from "../input/json.ts";
 import { readPayload } from "../incoming-webhooks/body.ts";
 import { addressHash } from "../incoming-webhooks/address-hash.ts";
 import {
@@ -25,7 +27,11 @@ import {
   postIncoming,
   requireSignature,
 } from "../incoming-webhooks/ingest.ts";
+import { checkPayload } from "../incoming-webhooks/payload.ts";
 import { IncomingBody, IncomingForm, IncomingHeaders } from "../incoming-webhooks/schemas.ts";
+import { fitting } from "../incoming-webhooks/senders/fitting.ts";
+import type { Sender, SenderResponse } from "../incoming-webhooks/senders/sender.ts";
+import { getSender } from "../incoming-webhooks/senders/senders.ts";
 import { isSigned } from "../incoming-webhooks/store.ts";
 import { workOf } from "../tracing/request-work.ts";
 
@@ -42,59 +48,86 @@ const noteIgnored = ignoredFieldsOf(IncomingBody);
 /** The holder of the rate limit that all unsigned requests of a webhook share, as the error names it. */
 const unsignedSenders = "Senders without a valid signature";
 
+/** What the handlers use of a request. */
+type Ingested<Params> = { request: Request; params: Params; set: { headers: unknown } };
+
+/** The response of a sender that takes what Slack's senders do: most others look at the status alone. */
+const ok: SenderResponse = {
+  status: 200,
+  body: "ok",
+  headers: { "content-type": "text/plain; charset=utf-8" },
+};
+
 /** Whether the error counts as a failed signature. A body too large to verify does, or it would have no limit. */
 function isOfUnsigned(error: unknown): boolean {
   return error instanceof DomainError && (error.code === "unauthenticated" || error.code === "too_large");
 }
 
 /**
- * `POST /webhooks/incoming/{token}` (specification part 4, ingest); the first check that fails decides the response.
+ * `POST /webhooks/incoming/{token}` (specification part 4, ingest), and beside it an address for each sender with a form
+ * of its own. The first check that fails decides the response.
  */
 export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredentials }: IngestParts) {
-  return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false }).post(
-    "/:token",
-    async ({ request, params: { token }, set }) => {
-      const hash = addressHash(token);
-      const asked = hash === undefined ? undefined : database.ask((db) => findLiveWebhook(db, hash));
-      const found = asked instanceof Promise ? await asked : asked;
-      if (hash === undefined || found === undefined) throw wrongCredentials.errorOf(request, noWebhook());
-      const { webhook } = found;
-      noteCaller(request, {
-        webhook_id: webhook.id,
-        user_id: found.bot.id,
-        channel_id: found.channel.id,
-      });
-      const headers = set.headers as Record<string, string>;
-      const enforceSenderLimit = () =>
-        enforceRateLimit(ingestRateLimit.take(webhook.id), "This webhook", headers);
-      const limited = isSigned(webhook) ? undefined : enforceSenderLimit();
-      if (limited instanceof Promise) await limited;
-      let bytes: Uint8Array;
-      try {
-        bytes = await readBytes(request);
-        // The body may have been slow: meanwhile the webhook may have been revoked or its secret rotated.
-        const live = database.ask((db) => getLiveWebhook(db, hash));
-        requireSignature(
-          vault,
-          live instanceof Promise ? await live : live,
-          request.headers.get("x-signature-256"),
-          bytes,
-        );
-      } catch (error) {
-        // Senders without the secret must not use up the limit of the one who has it.
-        if (isSigned(webhook) && isOfUnsigned(error))
-          await enforceRateLimit(ingestRateLimit.take(`unsigned ${webhook.id}`), unsignedSenders, headers);
-        throw error;
-      }
-      const limitedAfter = isSigned(webhook) ? enforceSenderLimit() : undefined;
-      if (limitedAfter instanceof Promise) await limitedAfter;
-      const payload = await readPayload(bytes, request.headers.get("content-type") ?? "");
-      await postIncoming(database, hash, payload, workOf(request));
+  /** Posts what came in, in the sender's form or else as specified, and returns the response. */
+  const ingest = async (
+    { request, params: { token }, set }: Ingested<{ token: string }>,
+    sender: Sender | undefined,
+  ): Promise<Response> => {
+    const hash = addressHash(token);
+    const asked = hash === undefined ? undefined : database.ask((db) => findLiveWebhook(db, hash));
+    const found = asked instanceof Promise ? await asked : asked;
+    if (hash === undefined || found === undefined) throw wrongCredentials.errorOf(request, noWebhook());
+    const { webhook } = found;
+    noteCaller(request, {
+      webhook_id: webhook.id,
+      user_id: found.bot.id,
+      channel_id: found.channel.id,
+    });
+    const headers = set.headers as Record<string, string>;
+    const enforceSenderLimit = () =>
+      enforceRateLimit(ingestRateLimit.take(webhook.id), "This webhook", headers);
+    const limited = isSigned(webhook) ? undefined : enforceSenderLimit();
+    if (limited instanceof Promise) await limited;
+    let bytes: Uint8Array;
+    try {
+      bytes = await readBytes(request);
+      // The body may have been slow: meanwhile the webhook may have been revoked or its secret rotated.
+      const live = database.ask((db) => getLiveWebhook(db, hash));
+      requireSignature(
+        vault,
+        live instanceof Promise ? await live : live,
+        request.headers,
+        bytes,
+        sender?.proof,
+      );
+    } catch (error) {
+      // Senders without the secret must not use up the limit of the one who has it.
+      if (isSigned(webhook) && isOfUnsigned(error))
+        await enforceRateLimit(ingestRateLimit.take(`unsigned ${webhook.id}`), unsignedSenders, headers);
+      throw error;
+    }
+    const limitedAfter = isSigned(webhook) ? enforceSenderLimit() : undefined;
+    if (limitedAfter instanceof Promise) await limitedAfter;
+    const payload =
+      sender?.reads === "text"
+        ? new TextDecoder().decode(bytes)
+        : await readPayload(bytes, request.headers.get("content-type") ?? "");
+    if (sender === undefined) {
+      await postIncoming(database, hash, () => checkPayload(payload), workOf(request));
       noteIgnored(headers, payload);
       // Elysia would send "Accepted" as the body.
       return new Response(null, { status: 202 });
-    },
-    {
+    }
+    const read = () => {
+      if (payload instanceof UnreadableBody) throw payload.error;
+      return fitting(sender.messageOf({ payload, headers: request.headers }));
+    };
+    const message = await postIncoming(database, hash, read, workOf(request));
+    return responseTo(sender.accepted?.(message, request) ?? ok, headers);
+  };
+
+  return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false })
+    .post("/:token", async (context) => await ingest(context, undefined), {
       parse: "none",
       detail: {
         operationId: "postIncoming",
@@ -121,6 +154,26 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
         ),
         413: errorResponsesOfInput[413],
       },
-    },
-  );
+    })
+    .post(
+      "/:token/:sender",
+      async (context) => {
+        const sender = getSender(context.params.sender);
+        try {
+          return await ingest(context, sender);
+        } catch (error) {
+          if (!sender.refused || !(error instanceof DomainError)) throw error;
+          const { headers } = errorResponseOf(error, context.request);
+          return responseTo(sender.refused(error), Object.assign(context.set.headers, headers));
+        }
+      },
+      // Its bodies are those of the senders, which docs/senders.md describes.
+      { parse: "none", detail: { hide: true } },
+    );
+}
+
+/** The headers of a fast path's response are those of the request's context. */
+function responseTo({ status, body, headers }: SenderResponse, of: object): Response {
+  Object.assign(of, headers);
+  return new Response(body, { status });
 }

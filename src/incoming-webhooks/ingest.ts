@@ -7,8 +7,8 @@ import { appendMessage } from "../messages/append.ts";
 import type { Message } from "../messages/schemas.ts";
 import type { TracedWork } from "../tracing/work.ts";
 import type { Vault } from "../secrets/vault.ts";
-import { checkPayload } from "./payload.ts";
-import { isValidSignature } from "./signature.ts";
+import type { IncomingPayload } from "./payload.ts";
+import { isValidSignature, type Proof } from "./signature.ts";
 import { isSigned, selectLiveWebhook } from "./store.ts";
 
 /** Returns the webhook whose token has this hash; undefined if there is none, it is revoked, or its bot is deleted. */
@@ -43,45 +43,49 @@ export function secretTaken({ id }: { id: string }): string {
 }
 
 /**
- * Verifies the signature over the raw body if the webhook requires one (specification part 5, rule 5).
+ * Verifies the signature over the raw body if the webhook requires one (specification part 5, rule 5). A sender may
+ * prove in its own way that it knows the secret instead.
  * @throws DomainError `unauthenticated`, the same for a missing, malformed or wrong signature; `key_missing` when the
  *   secret is missing or cannot be decrypted.
  */
 export function requireSignature(
   vault: Vault,
   { webhook }: LiveWebhook,
-  header: string | null,
+  headers: Headers,
   rawBody: Uint8Array,
+  proof?: Proof,
 ): void {
   if (!isSigned(webhook)) return;
   if (webhook.secret === null) throw new DomainError("key_missing", secretTaken(webhook));
   const secret = vault.open(webhook.secret, `incoming_webhooks:${webhook.id}`);
-  if (isValidSignature(header, rawBody, secret)) return;
+  if (isValidSignature(headers.get("x-signature-256"), rawBody, secret)) return;
+  if (proof?.isGiven(headers, rawBody, secret)) return;
   throw new DomainError(
     "unauthenticated",
-    "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
+    proof?.remedy ??
+      "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
     // Not a registered scheme, but a 401 must name one (RFC 9110, 11.6.1).
     { headers: { "www-authenticate": 'HMAC-SHA256 realm="parley"' } },
   );
 }
 
 /**
- * Posts the payload into the webhook's channel as its bot and returns the message. Everything is checked again inside
- * the write, so that a webhook revoked a moment ago posts nothing.
- * @throws DomainError `not_found`; `forbidden` when the bot is not in the channel or the channel is archived;
- *   `invalid` as `checkPayload`.
+ * Posts what `read` returns into the webhook's channel as its bot and returns the message. Everything is checked again
+ * inside the write, so that a webhook revoked a moment ago posts nothing.
+ * @throws DomainError `not_found`; `forbidden` when the bot is not in the channel or the channel is archived; what
+ *   `read` throws.
  */
 export async function postIncoming(
   database: Database,
   hash: string,
-  payload: unknown,
+  read: () => IncomingPayload,
   work?: TracedWork,
 ): Promise<Message> {
   return await database.write((tx) => {
     const { webhook, bot, channel, isMember } = getLiveWebhook(tx, hash);
     if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
     requireUnarchived(channel);
-    const { text, username, iconUrl } = checkPayload(payload);
+    const { text, username, iconUrl } = read();
     return appendMessage(tx, channel, bot, {
       type: "standard",
       body: text,

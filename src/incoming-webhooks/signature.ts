@@ -1,5 +1,13 @@
 import { timingSafeEqual } from "node:crypto";
 
+/** How the requests of a sender show that it knows the signing secret, besides `X-Signature-256`. */
+export type Proof = {
+  /** Compares in constant time. */
+  isGiven: (headers: Headers, rawBody: Uint8Array, secret: string) => boolean;
+  /** What to set in the sender, as the 401 says it. */
+  remedy: string;
+};
+
 /**
  * Whether `X-Signature-256` is the HMAC-SHA256 of exactly these bytes, keyed with the UTF-8 text of the whole `whsec_…`
  * secret. Accepts 64 hex digits in either case, bare or after `sha256=`; a missing header or any other form is false.

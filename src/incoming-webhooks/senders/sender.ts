@@ -1,0 +1,38 @@
+import type { DomainError } from "../../errors.ts";
+import type { Message } from "../../messages/schemas.ts";
+import type { IncomingPayload } from "../payload.ts";
+import type { Proof } from "../signature.ts";
+
+/** What a sender has posted. */
+export type Post = {
+  /** The JSON of the body, or the text itself for a sender that `reads` text. */
+  payload: unknown;
+  headers: Headers;
+};
+
+/** The status, body and headers of a response to a sender. */
+export type SenderResponse = { status: number; body: string | null; headers: Record<string, string> };
+
+/**
+ * A program that posts in a form of its own, to the address of an incoming webhook with `/suffix` after it. Whatever is
+ * left out is as at the specified address.
+ */
+export type Sender = {
+  suffix: string;
+  /** Its name as people write it. */
+  name: string;
+  /** What its body is read as; JSON unless said otherwise. */
+  reads?: "text";
+  /**
+   * Returns the message that the post makes. Pure, and takes time linear in the size of the post. Text of any length
+   * and with any characters may come out: it is made to fit before it is posted.
+   * @throws DomainError `invalid` for what is not of this sender. An event that it does not know makes a short line.
+   */
+  messageOf: (post: Post) => IncomingPayload;
+  /** How its requests show that it knows the signing secret, besides `X-Signature-256`. */
+  proof?: Proof;
+  /** What it takes for success; 200 with the body `ok` unless said otherwise. */
+  accepted?: (message: Message, request: Request) => SenderResponse;
+  /** How it is told of an error; the JSON of the API unless said otherwise. */
+  refused?: (error: DomainError) => SenderResponse;
+};
