@@ -12,7 +12,7 @@ export default {
   title: "Read a page of 50 messages with authors and reactions",
   method:
     "F4 is a bare server that selects the same 50 rows from the same file, without their authors, and makes them into JSON.",
-  goals: [{ figure: "perSecond", of: "Parley", against: "F4", atLeast: 0.4 }],
+  goals: [{ figure: "perSecond", of: "Parley", against: "F4", atLeast: 0.6 }],
   async start(scale, stack) {
     const workspace = await seedWorkspace();
     fillMessages(workspace, workspace.channel, 1_000);

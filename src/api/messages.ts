@@ -42,6 +42,8 @@ export function messageRoutes({
       },
       {
         scope: "messages:read",
+        // The page that bots read all the time takes the fast path.
+        parse: "none",
         detail: {
           operationId: "listMessages",
           summary: "List messages",

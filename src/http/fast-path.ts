@@ -1,4 +1,5 @@
 import { Kind } from "@sinclair/typebox";
+import { parseQueryFromURL } from "elysia/parse-query";
 import { errorResponseOf } from "./error-responses.ts";
 
 /**
@@ -22,6 +23,8 @@ type Hook = { fn: unknown; subType?: string };
 type Context = {
   request: Request;
   params: Record<string, string>;
+  /** Empty where the route declares no query. */
+  query: Record<string, unknown>;
   set: { headers: Headers };
   status: (code: number, body: unknown) => StatusResult;
 };
@@ -29,7 +32,7 @@ type Context = {
 type Step = (context: Context) => unknown;
 
 /** What runs for a route: the steps add to the context, then the handler returns the result. */
-type Plan = { steps: readonly Step[]; handle: Step };
+type Plan = { steps: readonly Step[]; handle: Step; hasQuery: boolean };
 
 /** A handler's result with a status other than 200. The framework's own costs a microsecond more. */
 class StatusResult {
@@ -76,11 +79,15 @@ function planOf({ method, path, handler, hooks }: RegisteredRoute): Plan | undef
   );
   for (const hook of ["transform", "afterHandle", "mapResponse", "afterResponse", "trace"])
     assume(hooksNamed(hook).length === 0, `it has no ${hook} hook`);
-  for (const part of ["params", "query", "cookie"])
+  for (const part of ["params", "cookie"])
     assume(hooks[part] === undefined, `it declares no ${part}, which would have to be parsed`);
-  const schemas = [hooks.body, hooks.headers, ...Object.values(hooks.response ?? {})];
+  const schemas = [hooks.body, hooks.query, hooks.headers, ...Object.values(hooks.response ?? {})];
   assume(schemas.every(letsEverythingThrough), "its schemas validate nothing (see contract)");
-  return { steps: before.map(({ fn }) => fn as Step), handle: handler as Step };
+  return {
+    steps: before.map(({ fn }) => fn as Step),
+    handle: handler as Step,
+    hasQuery: hooks.query !== undefined,
+  };
 
   function hooksNamed(name: string): Hook[] {
     return (hooks[name] ?? []) as Hook[];
@@ -95,7 +102,7 @@ function letsEverythingThrough(schema: unknown): boolean {
   return schema === undefined || (schema as { [Kind]?: string })[Kind] === "Any";
 }
 
-function fastPath(path: string, { steps, handle }: Plan): Respond {
+function fastPath(path: string, { steps, handle, hasQuery }: Plan): Respond {
   const parameters = path
     .split("/")
     .flatMap((part, at) => (part.startsWith(":") ? [[part.slice(1), at] as const] : []));
@@ -127,11 +134,17 @@ function fastPath(path: string, { steps, handle }: Plan): Respond {
       }
     };
     try {
-      return finished(run({ request, params, set: { headers }, status }));
+      const query = hasQuery ? queryOf(request.url) : {};
+      return finished(run({ request, params, query, set: { headers }, status }));
     } catch (error) {
       return failed(error);
     }
   };
+}
+
+function queryOf(url: string): Record<string, unknown> {
+  const start = url.indexOf("?");
+  return start === -1 ? {} : parseQueryFromURL(url, start + 1);
 }
 
 function decoded(segment: string): string {

@@ -16,8 +16,9 @@ export function makePathOf(): (request: Request) => string | undefined {
     // Two headers arrive joined by a comma, and Bun takes the first for the URL (RFC 9112, 3.2 wants both refused).
     if (headers.get("host")?.includes(",")) return undefined;
     if (origin !== "" && url.startsWith(origin)) {
-      const path = url.slice(origin.length);
-      if (plainPath.test(path)) return path;
+      const query = url.indexOf("?", origin.length);
+      const path = query === -1 ? url.slice(origin.length) : url.slice(origin.length, query);
+      if (plainPath.test(path) && (query === -1 || !url.includes("#", query))) return path;
     }
     if (!/^https?:[^#]*$/.test(url)) return undefined;
     const parsed = URL.parse(url);
