@@ -6,6 +6,8 @@ import { webhookEvents } from "../event-types.ts";
  * milliseconds since 1970 (UTC); ids are UUIDv7 in lower case.
  */
 
+export * from "./upkeep-schema.ts";
+
 export const workspaceStamp = sqliteTable("workspace_stamp", {
   id: integer().primaryKey(),
   stamp: text().notNull(),
@@ -127,19 +129,6 @@ export const auditEntries = sqliteTable("audit_entries", {
   details: text().notNull(),
 });
 
-export const secretKey = sqliteTable("secret_key", {
-  id: integer().primaryKey(),
-  checkValue: blob("check_value", { mode: "buffer" }).notNull(),
-});
-
-export const keyRotation = sqliteTable("key_rotation", {
-  id: integer().primaryKey(),
-  oldCheckValue: blob("old_check_value", { mode: "buffer" }).notNull(),
-  newCheckValue: blob("new_check_value", { mode: "buffer" }).notNull(),
-  startedAt: integer("started_at").notNull(),
-  startedBy: text("started_by").notNull(),
-});
-
 export const incomingWebhooks = sqliteTable("incoming_webhooks", {
   id: text().primaryKey(),
   teamId: text("team_id").notNull(),
@@ -150,6 +139,16 @@ export const incomingWebhooks = sqliteTable("incoming_webhooks", {
   secret: blob({ mode: "buffer" }),
   revokedAt: integer("revoked_at"),
   createdAt: integer("created_at").notNull(),
+});
+
+export const refusedPosts = sqliteTable("refused_posts", {
+  id: text().primaryKey(),
+  webhookId: text("webhook_id").notNull(),
+  suffix: text().notNull(),
+  isProven: integer("is_proven", { mode: "boolean" }).notNull(),
+  code: text({ enum: ["invalid", "forbidden", "unauthenticated", "too_large"] }).notNull(),
+  at: integer().notNull(),
+  post: blob({ mode: "buffer" }).notNull(),
 });
 
 export const subscriptions = sqliteTable("subscriptions", {
@@ -215,61 +214,6 @@ export const jobs = sqliteTable("jobs", {
   attempts: integer().notNull(),
 });
 
-export const backupSchedule = sqliteTable("backup_schedule", {
-  id: integer().primaryKey(),
-  everyMs: integer("every_ms").notNull(),
-  keep: integer().notNull(),
-  folder: text().notNull(),
-  passphraseFile: text("passphrase_file"),
-  setAt: integer("set_at").notNull(),
-});
-
-export const backupResults = sqliteTable("backup_results", {
-  kind: text({ enum: ["made", "failed", "by_hand"] }).primaryKey(),
-  at: integer().notNull(),
-  file: text().notNull(),
-  bytes: integer(),
-  reason: text(),
-});
-
-export const alertChannels = sqliteTable("alert_channels", {
-  teamId: text("team_id").primaryKey(),
-  channelId: text("channel_id").notNull(),
-  botId: text("bot_id").notNull(),
-  setAt: integer("set_at").notNull(),
-});
-
-export const alertsSaid = sqliteTable("alerts_said", {
-  teamId: text("team_id").notNull(),
-  about: text().notNull(),
-  state: text().notNull(),
-  at: integer().notNull(),
-});
-
-export const queueClock = sqliteTable("queue_clock", {
-  id: integer().primaryKey(),
-  aheadMs: integer("ahead_ms").notNull(),
-});
-
-export const deliveryCopy = sqliteTable("delivery_copy", {
-  id: integer().primaryKey(),
-  copyId: text("copy_id"),
-  accepted: text(),
-});
-
-export const deliveryHold = sqliteTable("delivery_hold", {
-  id: integer().primaryKey(),
-  since: integer().notNull(),
-  kind: text({ enum: ["older_copy", "foreign_copy"] }).notNull(),
-  reason: text().notNull(),
-  lastEvent: integer("last_event").notNull(),
-  markers: text().notNull(),
-});
-
-export const deliveryHoldExceptions = sqliteTable("delivery_hold_exceptions", {
-  subscriptionId: text("subscription_id").primaryKey(),
-});
-
 export const attempts = sqliteTable("attempts", {
   seq: integer().primaryKey({ autoIncrement: true }),
   id: text().notNull(),
@@ -284,17 +228,4 @@ export const attempts = sqliteTable("attempts", {
   durationMs: integer("duration_ms").notNull(),
   createdAt: integer("created_at").notNull(),
   eventSeq: integer("event_seq"),
-});
-
-export const moveState = sqliteTable("move_state", {
-  id: integer().primaryKey(),
-  state: text({ enum: ["arriving", "left"] }).notNull(),
-  place: text().notNull(),
-  since: integer().notNull(),
-});
-
-export const moveProgress = sqliteTable("move_progress", {
-  tableName: text("table_name").primaryKey(),
-  lastKey: text("last_key").notNull(),
-  copied: integer().notNull(),
 });
