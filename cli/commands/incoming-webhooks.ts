@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { getChannelNamed, listChannels } from "../../src/channels/channels.ts";
-import { theOnlyWithId } from "../../src/input/reference.ts";
 import {
   createIncomingWebhook,
   type IncomingWebhook,
@@ -12,8 +11,10 @@ import { getUser, getUserNamed, subjectOf } from "../../src/users/users.ts";
 import { channelTitle } from "../terminal/channel-view.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
+import { incomingWebhookReference } from "../invocation/incoming-webhook-reference.ts";
 import { outgoing } from "../invocation/outgoing.ts";
 import { botReference } from "../invocation/references.ts";
+import { addRefusedPosts } from "./refused-posts.ts";
 
 type CreateOptions = { bot?: string; channel?: string; name?: string; signed?: true };
 
@@ -27,6 +28,7 @@ export function addIncomingWebhooks(program: Command, invocation: Invocation): v
   addCreate(noun, invocation);
   addRevoke(noun, invocation);
   addRotateSecret(noun, invocation);
+  addRefusedPosts(noun, invocation);
 }
 
 /** The public URL of the webhook with this token. */
@@ -120,7 +122,7 @@ function addRevoke(noun: Command, invocation: Invocation): void {
     examples: ["parley incoming-webhooks revoke 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f --yes"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
-    const webhook = await chosenWebhook(invocation, at, given);
+    const webhook = await incomingWebhookReference(invocation, at, given);
     await invocation.prompts.confirm(`Revoke ${title(webhook)}? Its URL stops working for good.`);
     const revoked = await at.database.write((tx) =>
       revokeIncomingWebhook(tx, at.team.id, webhook.id, invocation.actor),
@@ -140,7 +142,7 @@ function addRotateSecret(noun: Command, invocation: Invocation): void {
     examples: ["parley incoming-webhooks rotate-secret 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
   });
   invocation.teamAction(command, async (at, given?: string) => {
-    const webhook = await chosenWebhook(invocation, at, given);
+    const webhook = await incomingWebhookReference(invocation, at, given);
     const refused = webhook.signed ? "Requests signed with the old one" : "Unsigned requests";
     await invocation.prompts.confirm(
       `Create a new signing secret for ${title(webhook)}? ${refused} will be refused.`,
@@ -165,21 +167,6 @@ function signingHint(secret: string): string[] {
     `  ${secret}`,
     "",
   ];
-}
-
-async function chosenWebhook(
-  { prompts }: Invocation,
-  { database, team }: InTeam,
-  given: string | undefined,
-): Promise<IncomingWebhook> {
-  const webhooks = await database.ask((db) => listIncomingWebhooks(db, team.id));
-  const id = await prompts.choice(given, {
-    question: "Which incoming webhook?",
-    option: "ID",
-    choices: () =>
-      webhooks.map(({ id, name, channel }) => ({ value: id, label: name, hint: `#${channel.name}` })),
-  });
-  return theOnlyWithId(webhooks, "incoming webhook", id);
 }
 
 function title({ name, channel }: IncomingWebhook): string {

@@ -17,8 +17,6 @@ import { ignoredFieldsOf, mayIgnoreFields } from "../http/ignored-fields.ts";
 import { readBytes } from "../http/json-body.ts";
 import { errorResponseOf } from "../http/error-responses.ts";
 import { enforceRateLimit, type RateCounter } from "../http/rate-limit.ts";
-import { UnreadableBody } from "../input/json.ts";
-import { readPayload } from "../incoming-webhooks/body.ts";
 import { addressHash } from "../incoming-webhooks/address-hash.ts";
 import {
   findLiveWebhook,
@@ -27,9 +25,10 @@ import {
   postIncoming,
   requireSignature,
 } from "../incoming-webhooks/ingest.ts";
-import { checkPayload } from "../incoming-webhooks/payload.ts";
+import { isRefusal, keepRefusedPost } from "../incoming-webhooks/refused-posts.ts";
 import { IncomingBody, IncomingForm, IncomingHeaders } from "../incoming-webhooks/schemas.ts";
-import { fitting } from "../incoming-webhooks/senders/fitting.ts";
+import { explained } from "../incoming-webhooks/senders/explain.ts";
+import { messageIn, payloadOf } from "../incoming-webhooks/senders/read-post.ts";
 import type { Sender, SenderResponse } from "../incoming-webhooks/senders/sender.ts";
 import { getSender } from "../incoming-webhooks/senders/senders.ts";
 import { isSigned } from "../incoming-webhooks/store.ts";
@@ -88,42 +87,48 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       enforceRateLimit(ingestRateLimit.take(webhook.id), "This webhook", headers);
     const limited = isSigned(webhook) ? undefined : enforceSenderLimit();
     if (limited instanceof Promise) await limited;
-    let bytes: Uint8Array;
+    let bytes: Uint8Array | undefined;
+    let isProven = !isSigned(webhook);
+    let payload: unknown;
     try {
-      bytes = await readBytes(request);
-      // The body may have been slow: meanwhile the webhook may have been revoked or its secret rotated.
-      const live = database.ask((db) => getLiveWebhook(db, hash));
-      requireSignature(
-        vault,
-        live instanceof Promise ? await live : live,
-        request.headers,
-        bytes,
-        sender?.proof,
-      );
-    } catch (error) {
-      // Senders without the secret must not use up the limit of the one who has it.
-      if (isSigned(webhook) && isOfUnsigned(error))
-        await enforceRateLimit(ingestRateLimit.take(`unsigned ${webhook.id}`), unsignedSenders, headers);
-      throw error;
-    }
-    const limitedAfter = isSigned(webhook) ? enforceSenderLimit() : undefined;
-    if (limitedAfter instanceof Promise) await limitedAfter;
-    const payload =
-      sender?.reads === "text"
-        ? new TextDecoder().decode(bytes)
-        : await readPayload(bytes, request.headers.get("content-type") ?? "");
-    if (sender === undefined) {
-      await postIncoming(database, hash, () => checkPayload(payload), workOf(request));
+      try {
+        bytes = await readBytes(request);
+        // The body may have been slow: meanwhile the webhook may have been revoked or its secret rotated.
+        const live = database.ask((db) => getLiveWebhook(db, hash));
+        requireSignature(
+          vault,
+          live instanceof Promise ? await live : live,
+          request.headers,
+          bytes,
+          sender?.proof,
+        );
+        isProven = true;
+      } catch (error) {
+        // Senders without the secret must not use up the limit of the one who has it.
+        if (isSigned(webhook) && isOfUnsigned(error))
+          await enforceRateLimit(ingestRateLimit.take(`unsigned ${webhook.id}`), unsignedSenders, headers);
+        throw error;
+      }
+      const limitedAfter = isSigned(webhook) ? enforceSenderLimit() : undefined;
+      if (limitedAfter instanceof Promise) await limitedAfter;
+      payload = await payloadOf(sender, bytes, request.headers);
+      const read = () => messageIn(sender, payload, request.headers);
+      const message = await postIncoming(database, hash, read, workOf(request));
+      if (sender !== undefined) return responseTo(sender.accepted?.(message, request) ?? ok, headers);
       noteIgnored(headers, payload);
       // Elysia would send "Accepted" as the body.
       return new Response(null, { status: 202 });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const { code } = error;
+      const told = code === "invalid" ? explained(error, sender, payload, request.headers) : error;
+      const arrived = { suffix: sender?.suffix ?? "", headers: request.headers, bytes, isProven };
+      // The sender is told why in any case.
+      await keepRefusedPost({ database, vault }, hash, arrived, { code, reason: told.message }).catch(
+        () => {},
+      );
+      throw told;
     }
-    const read = () => {
-      if (payload instanceof UnreadableBody) throw payload.error;
-      return fitting(sender.messageOf({ payload, headers: request.headers }));
-    };
-    const message = await postIncoming(database, hash, read, workOf(request));
-    return responseTo(sender.accepted?.(message, request) ?? ok, headers);
   };
 
   return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false })

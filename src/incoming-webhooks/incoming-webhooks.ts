@@ -10,6 +10,7 @@ import { timestamp } from "../timestamp.ts";
 import { hashOf, newSecret } from "../secrets/secret-text.ts";
 import type { UserRow } from "../users/store.ts";
 import { signedHashOf } from "./address-hash.ts";
+import { deleteRefusedPostsOf } from "./refused-store.ts";
 import {
   type IncomingWebhookRow,
   insertIncomingWebhook,
@@ -97,6 +98,7 @@ export async function revokeIncomingWebhook(
 ): Promise<IncomingWebhook> {
   const { webhook, bot, channel } = await getIncomingWebhook(tx, teamId, id);
   await updateIncomingWebhook(tx, webhook.id, { revokedAt: now() });
+  await deleteRefusedPostsOf(tx, webhook.id);
   await recordWebhook(tx, webhook, "incoming_webhook.revoked", actor);
   return webhookResource(webhook, bot, channel);
 }
@@ -104,6 +106,7 @@ export async function revokeIncomingWebhook(
 /** Revokes all webhooks of the bot for good. */
 export async function revokeWebhooksOfBot(tx: Transaction, botId: string, actor: string): Promise<void> {
   for (const row of await revokeWebhookRowsOfBot(tx, botId, now())) {
+    await deleteRefusedPostsOf(tx, row.id);
     await recordWebhook(tx, row, "incoming_webhook.revoked", actor);
   }
 }
@@ -129,7 +132,11 @@ export async function rotateIncomingSecret(
   return { ...webhookResource({ ...webhook, ...signed }, bot, channel), secret };
 }
 
-async function getIncomingWebhook(db: Connection, teamId: string, id: string) {
+/**
+ * Returns the live webhook with its bot and channel.
+ * @throws DomainError `not_found`.
+ */
+export async function getIncomingWebhook(db: Connection, teamId: string, id: string) {
   const [found] = await selectIncomingWebhooks(db, teamId, id.toLowerCase());
   if (!found) throw notFound("incoming webhook");
   return found;

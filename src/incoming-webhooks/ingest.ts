@@ -1,5 +1,5 @@
 import { requireUnarchived } from "../channels/access.ts";
-import type { Database, Connection } from "../database/database.ts";
+import type { Database, Connection, Transaction } from "../database/database.ts";
 import { cached } from "../database/cached.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../channels/member-store.ts";
@@ -81,17 +81,26 @@ export async function postIncoming(
   read: () => IncomingPayload,
   work?: TracedWork,
 ): Promise<Message> {
-  return await database.write((tx) => {
-    const { webhook, bot, channel, isMember } = getLiveWebhook(tx, hash);
-    if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
-    requireUnarchived(channel);
-    const { text, username, iconUrl } = read();
-    return appendMessage(tx, channel, bot, {
-      type: "standard",
-      body: text,
-      username,
-      iconUrl,
-      incomingWebhookId: webhook.id,
-    });
-  }, work);
+  return await database.write((tx) => appendIncoming(tx, getLiveWebhook(tx, hash), read), work);
+}
+
+/**
+ * Posts what `read` returns into the webhook's channel as its bot and returns the message.
+ * @throws DomainError as `postIncoming`, without `not_found`.
+ */
+export function appendIncoming(
+  tx: Transaction,
+  { webhook, bot, channel, isMember }: LiveWebhook,
+  read: () => IncomingPayload,
+): Message {
+  if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
+  requireUnarchived(channel);
+  const { text, username, iconUrl } = read();
+  return appendMessage(tx, channel, bot, {
+    type: "standard",
+    body: text,
+    username,
+    iconUrl,
+    incomingWebhookId: webhook.id,
+  });
 }

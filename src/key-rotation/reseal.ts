@@ -1,5 +1,11 @@
 import type { Database, Transaction } from "../database/database.ts";
 import { DomainError } from "../errors.ts";
+import { placeOf as placeOfPost } from "../incoming-webhooks/refused-posts.ts";
+import {
+  deleteRefusedPost,
+  selectSealedPosts,
+  updateRefusedPost,
+} from "../incoming-webhooks/refused-store.ts";
 import { selectSealedWebhooks, updateIncomingWebhook } from "../incoming-webhooks/store.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { placeOfHeaders } from "../subscriptions/headers.ts";
@@ -19,7 +25,7 @@ const rowsPerWrite = 50;
 const pauseMs = 5;
 
 /** Each kind of row with sealed secrets: how to encrypt those after an id anew. */
-const kinds = [resealSubscriptions, resealWebhooks];
+const kinds = [resealSubscriptions, resealWebhooks, resealRefusedPosts];
 
 /**
  * Encrypts every stored secret anew that is not encrypted with the workspace's key, in small writes that let other
@@ -75,6 +81,19 @@ async function resealWebhooks(tx: Transaction, vault: Vault, afterId: string): P
     if (anew) await updateIncomingWebhook(tx, id, { secret: anew });
   }
   return page;
+}
+
+/** Refused posts are no secrets that anybody could replace: they are not counted, and dropped where no key reads them. */
+async function resealRefusedPosts(tx: Transaction, vault: Vault, afterId: string): Promise<Page> {
+  const rows = await selectSealedPosts(tx, afterId, rowsPerWrite);
+  const counts = { readable: 0, unreadable: 0 };
+  for (const { id, post } of rows) {
+    const before = counts.unreadable;
+    const anew = await resealed(tx, vault, post, placeOfPost(id), counts);
+    if (anew) await updateRefusedPost(tx, id, anew);
+    else if (counts.unreadable > before) await deleteRefusedPost(tx, id);
+  }
+  return { readable: 0, unreadable: 0, lastId: rows.at(-1)?.id };
 }
 
 /** The secret encrypted anew; undefined when it need not or cannot be. Counts it either way. */

@@ -30,7 +30,7 @@ const readLists = new Set(
    selectSubscriptions selectSubscriptionsOfCreator selectSubscriptionSecrets selectSubscriptionIdsWithWork selectDeletedSubscriptionIds
    selectDisabledSubscriptionIds selectHeld selectHoldExceptions selectHeldEvents hasWork
    selectTeamWithFanOut selectNewestEventTime selectAllSubscriptionsOf selectAttemptIds selectEventsById selectNewestEventsById
-   selectEventsMentioning selectMessagesPosted selectAlertChannels`.split(/\s+/),
+   selectEventsMentioning selectMessagesPosted selectAlertChannels selectRefusedPosts`.split(/\s+/),
 );
 
 const folder = temporaryFolder();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { parleyProgram } from "../../cli/program.ts";
 import { addEmoji } from "../../src/emoji/emoji.ts";
 import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { listRefusedPosts } from "../../src/incoming-webhooks/refused-posts.ts";
 import { findKey } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { deactivate } from "../../src/accounts/people.ts";
@@ -50,6 +51,10 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
   ["tokens revoke", "id", "{token}"],
   ["incoming-webhooks create", "bot", "--bot {bot} --channel own-channel"],
   ["incoming-webhooks create", "channel", "--bot own-bot --channel {channel}"],
+  ["incoming-webhooks inspect", "id", "{incoming}"],
+  ["incoming-webhooks inspect", "post", "own-incoming {refused}"],
+  ["incoming-webhooks resend", "id", "{incoming} 0199e7a4"],
+  ["incoming-webhooks resend", "post", "own-incoming {refused}"],
   ["incoming-webhooks revoke", "id", "{incoming}"],
   ["incoming-webhooks rotate-secret", "id", "{incoming}"],
   ["webhooks show", "webhook", "{webhook}"],
@@ -101,6 +106,12 @@ beforeAll(async () => {
   const incoming = await database.write((tx) =>
     createIncomingWebhook(tx, vault, { bot, channel: cast.elsewhere }, { name: "in", signed: true }, actor),
   );
+  const ofOwnBot = { bot: cast.bot, channel: cast.open };
+  const ownIncoming = await database.write((tx) =>
+    createIncomingWebhook(tx, vault, ofOwnBot, { name: "own", signed: false }, actor),
+  );
+  await fetch(`${server.url}/webhooks/incoming/${incoming.token}`, { method: "POST", body: "{}" });
+  const refused = await database.ask((db) => listRefusedPosts(db, vault, incoming.id));
   await database.write((tx) => addEmoji(tx, cast.otherTeamId, { name: "umbrella" }, actor));
 
   const outsider = await stage.as(cast.outsider);
@@ -125,6 +136,7 @@ beforeAll(async () => {
     bot: { id: bot.id, name: bot.name },
     token: { id: (await workspace.token(cast.outsider)).id },
     incoming: { id: incoming.id },
+    refused: { id: refused[0]?.id ?? "" },
     webhook: { id: webhook, name: subscription.name },
     attempt: { id: attempt },
     message: { id: posted.json.data.id },
@@ -142,6 +154,7 @@ beforeAll(async () => {
     "own-channel": cast.secret.id,
     "own-user": cast.stranger.id,
     "own-bot": cast.bot.id,
+    "own-incoming": ownIncoming.id,
   };
 });
 afterAll(() => stage[Symbol.asyncDispose]());

@@ -7,6 +7,7 @@ import eventFeeds from "../../../migrations/postgres/0007_event_feeds.sql" with 
 import alerts from "../../../migrations/postgres/0008_alerts.sql" with { type: "text" };
 import ownHeaders from "../../../migrations/postgres/0009_own_headers.sql" with { type: "text" };
 import certificates from "../../../migrations/postgres/0010_certificates.sql" with { type: "text" };
+import refusedPosts from "../../../migrations/postgres/0011_refused_posts.sql" with { type: "text" };
 
 /**
  * All migrations of a database on PostgreSQL, in the order in which they are applied, embedded in the binary. Shipped
@@ -22,4 +23,5 @@ export const postgresMigrations: readonly { name: string; sql: string }[] = [
   { name: "0008_alerts", sql: alerts },
   { name: "0009_own_headers", sql: ownHeaders },
   { name: "0010_certificates", sql: certificates },
+  { name: "0011_refused_posts", sql: refusedPosts },
 ];

@@ -29,6 +29,8 @@ export type Sender = {
    * @throws DomainError `invalid` for what is not of this sender. An event that it does not know makes a short line.
    */
   messageOf: (post: Post) => IncomingPayload;
+  /** Whether a post that came to another address looks like one of this sender. */
+  isFrom?: (post: Post) => boolean;
   /** How its requests show that it knows the signing secret, besides `X-Signature-256`. */
   proof?: Proof;
   /** What it takes for success; 200 with the body `ok` unless said otherwise. */

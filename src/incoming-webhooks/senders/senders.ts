@@ -1,5 +1,5 @@
 import { notFound } from "../../errors.ts";
-import type { Sender } from "./sender.ts";
+import type { Post, Sender } from "./sender.ts";
 import { slack } from "./slack.ts";
 import { text } from "./text.ts";
 
@@ -8,15 +8,25 @@ const senders: readonly Sender[] = [slack, text];
 
 const bySuffix = new Map(senders.map((sender) => [sender.suffix, sender]));
 
+/** Returns the sender whose address ends like this; undefined if there is none. */
+export function senderOf(suffix: string): Sender | undefined {
+  return bySuffix.get(suffix);
+}
+
 /**
  * Returns the sender whose address ends like this.
  * @throws DomainError `not_found`, which names those that there are.
  */
 export function getSender(suffix: string): Sender {
-  const found = bySuffix.get(suffix);
+  const found = senderOf(suffix);
   if (!found) {
     const all = [...bySuffix.keys()].map((each) => `/${each}`).join(", ");
     throw notFound(`form of an incoming webhook; after the address comes nothing or one of ${all}`);
   }
   return found;
+}
+
+/** Returns the sender that the post looks like; undefined if it looks like none. */
+export function recognizedSender(post: Post): Sender | undefined {
+  return senders.find((sender) => sender.isFrom?.(post) === true);
 }

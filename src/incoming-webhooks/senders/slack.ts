@@ -10,6 +10,8 @@ export const slack: Sender = {
     if (!isObject(payload)) throw invalid({ body: ["The body must be a JSON object."] });
     return { text: textIn(payload, "text"), username: null, iconUrl: null };
   },
+  isFrom: ({ payload }) =>
+    isObject(payload) && (Array.isArray(payload.attachments) || Array.isArray(payload.blocks)),
   refused: (error) => plain(...wordOf(error)),
 };
 

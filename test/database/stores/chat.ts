@@ -5,6 +5,7 @@ import type { Transaction } from "../../../src/database/database.ts";
 import * as schema from "../../../src/database/schema.ts";
 import * as emoji from "../../../src/emoji/store.ts";
 import * as incoming from "../../../src/incoming-webhooks/store.ts";
+import * as refused from "../../../src/incoming-webhooks/refused-store.ts";
 import * as messages from "../../../src/messages/store.ts";
 import * as reactions from "../../../src/reactions/store.ts";
 import { at, channel, type StoreCalls, teamId } from "./rows.ts";
@@ -20,6 +21,16 @@ const webhook = {
   revokedAt: null,
   createdAt: at,
 };
+
+const refusedPost = (id: string) => ({
+  id,
+  webhookId: "w-1",
+  suffix: "slack",
+  isProven: true,
+  code: "invalid" as const,
+  at,
+  post: Buffer.from([1]),
+});
 
 const message = {
   channelId: "c-General",
@@ -194,6 +205,23 @@ export const chatStores: Record<string, StoreCalls> = {
         (tx) => incoming.updateIncomingWebhook(tx, "w-2", { secret: Buffer.from([8]) }),
       ],
       revokeWebhookRowsOfBot: [(tx) => incoming.revokeWebhookRowsOfBot(tx, "u-Bot", at)],
+    },
+  },
+  "incoming-webhooks/refused-store.ts": {
+    module: refused,
+    calls: {
+      insertRefusedPost: ["r-1", "r-2", "r-3"].map(
+        (id) => (tx) => refused.insertRefusedPost(tx, refusedPost(id)),
+      ),
+      selectRefusedPosts: [(tx) => refused.selectRefusedPosts(tx, "w-1")],
+      selectSealedPosts: [(tx) => refused.selectSealedPosts(tx, "r-1", 10)],
+      updateRefusedPost: [(tx) => refused.updateRefusedPost(tx, "r-3", Buffer.from([2]))],
+      deleteRefusedPostsBeyond: [(tx) => refused.deleteRefusedPostsBeyond(tx, refusedPost("r-3"), 2)],
+      deleteRefusedPost: [
+        (tx) => refused.deleteRefusedPost(tx, "r-2"),
+        (tx) => refused.deleteRefusedPost(tx, "r-2"),
+      ],
+      deleteRefusedPostsOf: [(tx) => refused.deleteRefusedPostsOf(tx, "w-1")],
     },
   },
 };
