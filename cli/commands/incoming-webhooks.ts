@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { getChannelNamed, listChannels } from "../../src/channels/channels.ts";
 import {
   createIncomingWebhook,
@@ -7,6 +7,7 @@ import {
   revokeIncomingWebhook,
   rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { getSender, senders } from "../../src/incoming-webhooks/senders/senders.ts";
 import { getUser, getUserNamed, subjectOf } from "../../src/users/users.ts";
 import { channelTitle } from "../terminal/channel-view.ts";
 import { addCommand } from "../invocation/command.ts";
@@ -16,7 +17,7 @@ import { outgoing } from "../invocation/outgoing.ts";
 import { botReference } from "../invocation/references.ts";
 import { addRefusedPosts } from "./refused-posts.ts";
 
-type CreateOptions = { bot?: string; channel?: string; name?: string; signed?: true };
+type CreateOptions = { bot?: string; channel?: string; name?: string; signed?: true; for?: string };
 
 /** `parley incoming-webhooks`: the secret URLs that post into a channel. */
 export function addIncomingWebhooks(program: Command, invocation: Invocation): void {
@@ -62,37 +63,47 @@ function addCreate(noun: Command, invocation: Invocation): void {
     examples: [
       'parley incoming-webhooks create --bot "Build Bot" --channel general',
       'parley incoming-webhooks create --bot "Build Bot" --channel deploys --signed',
+      "parley incoming-webhooks create --bot CI --channel deploys --for slack",
     ],
   })
     .option("--bot <bot>", "the bot that it posts as; must be in the channel")
     .option("--channel <channel>", "the channel that it posts into")
     .option("--name <label>", "a label (default: the bot's name)")
-    .option("--signed", "require signed requests");
+    .option("--signed", "require signed requests")
+    .addOption(
+      new Option(
+        "--for <sender>",
+        "print what to paste into this program, and require its signature if it signs",
+      ).choices(senders.map(({ suffix }) => suffix)),
+    );
   invocation.teamAction(command, async (at, options: CreateOptions) => {
     const { database, team } = at;
     const botNamed = await botReference(invocation, at, options.bot, "--bot BOT");
     const { id: botId } = await database.ask((db) => getUserNamed(db, team.id, botNamed, { type: "bot" }));
     const channelNamed = await channelOf(invocation, at, botId, options.channel);
     const { vault } = outgoing(invocation);
+    const sender = options.for === undefined ? undefined : getSender(options.for);
+    const signed = options.signed === true || sender?.proof !== undefined;
     const { token, ...made } = await database.write(async (tx) => {
       const bot = await getUser(tx, team.id, botId);
       const channel = await getChannelNamed(tx, team.id, channelNamed);
-      const input = { name: options.name ?? bot.name, signed: options.signed === true };
+      const input = { name: options.name ?? bot.name, signed };
       return await createIncomingWebhook(tx, vault, { bot, channel }, input, invocation.actor);
     });
-    const url = incomingUrl(invocation.baseUrl, token);
+    const url = incomingUrl(invocation.baseUrl, token) + (sender ? `/${sender.suffix}` : "");
+    const setUp = sender?.setUp(url, made.secret);
     invocation.output.done({
-      data: { ...made, url },
+      data: { ...made, url, ...(setUp && { set_up: setUp }) },
       said: [
         `Created an incoming webhook that posts into #${made.channel.name} as ${made.bot.name}.`,
         "Anyone who has the URL can post. It is shown only once:",
         "",
         `  ${url}`,
         "",
-        ...(made.secret === null ? [] : signingHint(made.secret)),
+        ...(setUp ? [...setUp, ""] : made.secret === null ? [] : signingHint(made.secret)),
       ],
       brief: url,
-      ...(made.secret === null && { next: `curl -d '{"text":"Hello"}' URL` }),
+      ...(made.secret === null && !setUp && { next: `curl -d '{"text":"Hello"}' URL` }),
     });
   });
 }

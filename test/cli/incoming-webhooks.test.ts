@@ -108,3 +108,22 @@ test("on a terminal prompts ask for the bot and one of its channels, and revokin
   await screen.shows("Revoked the incoming webhook Asked Bot");
   expect(await screen.ended()).toBe(0);
 });
+
+test("a URL for a program comes with what to paste into it, and takes what that posts", async () => {
+  const channel = await stage.channel();
+  const bot = await stage.bot(channel);
+  const create = ["incoming-webhooks", "create", "--bot", bot.name, "--channel", channel.slug];
+  const made = await json<Made & { set_up: string[] }>(...create, "--for", "text");
+  expect(made.url).toMatch(/\/ply_in_[0-9A-Za-z]+\/text$/);
+  expect(made.signed).toBe(false);
+  const pasted = made.set_up.find((line) => line.includes("curl")) ?? "";
+  const served = pasted.replace(/http:\/\/localhost:\d+/, stage.server.url);
+  const child = Bun.spawn(["sh", "-c", served], { stdout: "pipe" });
+  expect(await child.stdout.text()).toBe("ok");
+  expect((await stage.messages(channel))[0]?.body).toBe("The backup is done.");
+});
+
+test("a program that is not known is refused, with those that are", async () => {
+  const refused = await runRefused(stage.dataDir, ["incoming-webhooks", "create", "--for", "telex"]);
+  expect(refused).toMatchObject({ status: 2, message: expect.stringContaining("slack") });
+});

@@ -86,7 +86,7 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
 
 /** Arguments and options with a value that names nothing which is there already, or no resource of a team. */
 const plain = new Set(
-  "action email event expires file header headerFile image limit name newKeyFile overlap preview removeHeader role scope since team text topic type until url visibility".split(
+  "action email event expires file for header headerFile image limit name newKeyFile overlap preview removeHeader role scope since team text topic type until url visibility".split(
     " ",
   ),
 );

@@ -37,4 +37,9 @@ export type Sender = {
   accepted?: (message: Message, request: Request) => SenderResponse;
   /** How it is told of an error; the JSON of the API unless said otherwise. */
   refused?: (error: DomainError) => SenderResponse;
+  /**
+   * Returns the lines that set the sender up to post to the address, as its users paste or read them. `secret` is null
+   * for a webhook that asks for no proof.
+   */
+  setUp: (address: string, secret: string | null) => string[];
 };

@@ -4,7 +4,7 @@ import { slack } from "./slack.ts";
 import { text } from "./text.ts";
 
 /** The senders that have an address of their own, in the order in which people are shown them. */
-const senders: readonly Sender[] = [slack, text];
+export const senders: readonly Sender[] = [slack, text];
 
 const bySuffix = new Map(senders.map((sender) => [sender.suffix, sender]));
 

@@ -13,6 +13,7 @@ export const slack: Sender = {
   isFrom: ({ payload }) =>
     isObject(payload) && (Array.isArray(payload.attachments) || Array.isArray(payload.blocks)),
   refused: (error) => plain(...wordOf(error)),
+  setUp: (address) => ["Wherever a program asks for Slack's webhook URL, paste:", "", `  ${address}`],
 };
 
 function wordOf({ code, errors }: DomainError): [number, string] {

@@ -6,4 +6,5 @@ export const text: Sender = {
   name: "plain text",
   reads: "text",
   messageOf: ({ payload }) => ({ text: String(payload), username: null, iconUrl: null }),
+  setUp: (address) => ["From a shell or a script:", "", `  curl -d "The backup is done." ${address}`],
 };
