@@ -14,7 +14,14 @@ import {
 import { ignoredFieldsOf, mayIgnoreFields } from "../http/ignored-fields.ts";
 import { deleteMessage, editMessage, getMessage, postMessage } from "../messages/messages.ts";
 import { listMessages } from "../messages/pages.ts";
-import { Message, MessageEdit, MessagePage, MessagesQuery, MessageInput } from "../messages/schemas.ts";
+import {
+  IdempotencyHeaders,
+  Message,
+  MessageEdit,
+  MessagePage,
+  MessagesQuery,
+  MessageInput,
+} from "../messages/schemas.ts";
 import { workOf } from "../tracing/request-work.ts";
 
 const message = contract("MessageData", dataOf(Message), "The message.");
@@ -60,10 +67,13 @@ export function messageRoutes({
     )
     .post(
       "",
-      async ({ request, params, readInput, set, status }) => {
+      async ({ request, params, tokenId, readInput, set, status }) => {
         const { subject, input } = await readInput();
+        const key = request.headers.get("idempotency-key");
+        const post = key === null ? undefined : `${params.channel} ${JSON.stringify(input)}`;
+        const once = key === null ? undefined : { holder: tokenId, key, post };
         const data = await database.write(
-          (tx) => postMessage(tx, subject, params.channel, input),
+          (tx) => postMessage(tx, subject, params.channel, input, once),
           workOf(request),
         );
         noteIgnoredInPost(set.headers, input);
@@ -75,8 +85,10 @@ export function messageRoutes({
         detail: {
           operationId: "postMessage",
           summary: "Post a message",
-          description: "Sending the same `client_uuid` again returns the first message.",
+          description:
+            "Sending the same `client_uuid` again, or the same `Idempotency-Key` within 24 hours, returns the first message.",
         },
+        headers: parameterContract(IdempotencyHeaders),
         body: contract("MessageInput", MessageInput),
         response: { 201: mayIgnoreFields(message), ...errorResponsesOfInput },
       },

@@ -91,6 +91,14 @@ export const messages = sqliteTable("messages", {
   deletedAt: integer("deleted_at"),
 });
 
+export const idempotencyKeys = sqliteTable("idempotency_keys", {
+  id: text().primaryKey(),
+  post: text().notNull(),
+  channelId: text("channel_id").notNull(),
+  messageId: text("message_id").notNull(),
+  createdAt: integer("created_at").notNull(),
+});
+
 export const reactions = sqliteTable("reactions", {
   messageId: text("message_id").notNull(),
   emoji: text().notNull(),

@@ -10,6 +10,8 @@ import {
 import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import { deleteJobs, deleteJobsBefore, endOfQueue, selectJobsBackwards } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
+import { keyLifeMs } from "../messages/once.ts";
+import { deleteIdempotencyKeysBefore } from "../messages/once-store.ts";
 import {
   deleteSubscriptions,
   selectDeletedSubscriptionIds,
@@ -41,7 +43,7 @@ type Alone = (work: () => Promise<void>) => Promise<void>;
 /**
  * Deletes expired data: the jobs of deleted subscriptions, attempts and the jobs of disabled subscriptions older than
  * `days` (`WEBHOOKS_DELIVERY_RETENTION_DAYS`), events as old that no attempt or job refers to, and deleted subscriptions
- * that nothing refers to, with their secrets. With 0 days all attempts and events are kept.
+ * that nothing refers to, with their secrets, and idempotency keys that have had their day. With 0 days all attempts and events are kept.
  */
 export class Retention {
   readonly #database: Database;
@@ -84,6 +86,7 @@ export class Retention {
     await this.#deleteOrphanedFanOuts();
     // After a day no attempt that was in flight at the deletion can still be logged.
     const subscriptions = await this.#deleteSubscriptions(now - dayMs);
+    await this.#repeat((tx) => deleteIdempotencyKeysBefore(tx, now - keyLifeMs, rowsPerStep));
     this.#log.info({ jobs, attempts, events, subscriptions }, "retention.swept");
   }
 

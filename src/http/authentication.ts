@@ -21,6 +21,7 @@ export type Authentication = ReturnType<typeof authentication>;
 
 type Authenticated = {
   subject: Subject;
+  tokenId: string;
   /**
    * Reads the request's body as JSON (see `readBytes` and `jsonOf`). Use the subject that comes with it: a role may
    * have changed while the body was arriving.
@@ -88,6 +89,7 @@ export function authentication(
               }
               return {
                 subject,
+                tokenId: grant.tokenId,
                 readInput: () => readInput(request, token, subject),
                 requireStillValid: () => subjectNow(database, token),
               };

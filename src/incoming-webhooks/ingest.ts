@@ -4,6 +4,7 @@ import { cached } from "../database/cached.ts";
 import { DomainError, forbidden, notFound } from "../errors.ts";
 import { isMember } from "../channels/member-store.ts";
 import { appendMessage } from "../messages/append.ts";
+import { firstPosted, keepKey, type Once } from "../messages/once.ts";
 import type { Message } from "../messages/schemas.ts";
 import type { TracedWork } from "../tracing/work.ts";
 import type { Vault } from "../secrets/vault.ts";
@@ -80,27 +81,34 @@ export async function postIncoming(
   hash: string,
   read: () => IncomingPayload,
   work?: TracedWork,
+  once?: Once,
 ): Promise<Message> {
-  return await database.write((tx) => appendIncoming(tx, getLiveWebhook(tx, hash), read), work);
+  return await database.write((tx) => appendIncoming(tx, getLiveWebhook(tx, hash), read, once), work);
 }
 
 /**
- * Posts what `read` returns into the webhook's channel as its bot and returns the message.
+ * Posts what `read` returns into the webhook's channel as its bot and returns the message; with a key of `once` that was
+ * used before, the message from that time.
  * @throws DomainError as `postIncoming`, without `not_found`.
  */
 export function appendIncoming(
   tx: Transaction,
   { webhook, bot, channel, isMember }: LiveWebhook,
   read: () => IncomingPayload,
+  once?: Once,
 ): Message {
   if (!isMember) throw forbidden("The webhook's bot is not a member of the channel.");
   requireUnarchived(channel);
   const { text, username, iconUrl } = read();
-  return appendMessage(tx, channel, bot, {
+  const first = once && firstPosted(tx, once);
+  if (first) return first;
+  const message = appendMessage(tx, channel, bot, {
     type: "standard",
     body: text,
     username,
     iconUrl,
     incomingWebhookId: webhook.id,
   });
+  if (once) keepKey(tx, once, message);
+  return message;
 }

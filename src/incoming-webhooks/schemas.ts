@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { bodyLengthMax } from "../messages/schemas.ts";
+import { bodyLengthMax, IdempotencyHeaders } from "../messages/schemas.ts";
 
 /** Maximum lengths of the display name and of the icon URL, in code points (specification part 8). */
 export const usernameLengthMax = 255;
@@ -7,6 +7,7 @@ export const iconUrlLengthMax = 2048;
 
 /** The headers that an incoming webhook reads, for the OpenAPI document. */
 export const IncomingHeaders = Type.Object({
+  ...IdempotencyHeaders.properties,
   "X-Signature-256": Type.Optional(
     Type.String({
       description:

@@ -8,6 +8,7 @@ import type { Subject } from "../subject.ts";
 import { isUuid } from "../input/text.ts";
 import { checkOf } from "../input/validation.ts";
 import { appendMessage } from "./append.ts";
+import { firstPosted, keepKey, type Once } from "./once.ts";
 import { messageResource } from "./resource.ts";
 import { type Message, MessageEdit, MessageInput } from "./schemas.ts";
 import {
@@ -34,16 +35,24 @@ export function getMessage(db: Connection, subject: Subject, channelId: string, 
 
 /**
  * Posts a message as the subject and returns it. A `client_uuid` that the subject already used in this channel
- * returns the message from that time, unchanged (specification part 4, messages).
+ * returns the message from that time, unchanged (specification part 4, messages), and so does a key of `once`.
  * @throws DomainError `not_found`; `forbidden` when the subject is not a member or the channel is archived; `invalid`
  *   on a field, on `reply_to_id` and `thread_root_id` also when the target cannot be replied to.
  */
-export function postMessage(tx: Transaction, subject: Subject, channelId: string, input: unknown): Message {
+export function postMessage(
+  tx: Transaction,
+  subject: Subject,
+  channelId: string,
+  input: unknown,
+  once?: Once,
+): Message {
   const seen = getSeenChannel(tx, subject, channelId);
   requireWritable(seen);
   const draft = checkMessageInput(input);
   const { channel } = seen;
 
+  const repeated = once && firstPosted(tx, once);
+  if (repeated) return repeated;
   const clientUuid = draft.client_uuid?.toLowerCase() ?? null;
   if (clientUuid !== null) {
     const first = selectMessageByClientUuid(tx, channel.id, subject, clientUuid);
@@ -67,7 +76,7 @@ export function postMessage(tx: Transaction, subject: Subject, channelId: string
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
 
-  return appendMessage(tx, channel, subject, {
+  const message = appendMessage(tx, channel, subject, {
     type: "standard",
     body: draft.body,
     clientUuid,
@@ -75,6 +84,8 @@ export function postMessage(tx: Transaction, subject: Subject, channelId: string
     threadRootId: draft.thread_root_id?.toLowerCase() ?? null,
     sentToChannel: draft.sent_to_channel ?? false,
   });
+  if (once) keepKey(tx, once, message);
+  return message;
 }
 
 /**

@@ -81,6 +81,18 @@ export const MessageInput = Type.Object({
 });
 export type MessageInput = Static<typeof MessageInput>;
 
+/** The header that makes a request to post repeatable, for the OpenAPI document: `firstPosted` checks it. */
+export const IdempotencyHeaders = Type.Object({
+  "Idempotency-Key": Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        "A name of your choice for this post, in printable ASCII. Within 24 hours a repetition with the same key makes no second message and is answered as the first; another post under the key is 422.",
+    }),
+  ),
+});
+
 /** The body of `PATCH …/messages/{message}` (specification part 4). */
 export const MessageEdit = Type.Object({ body });
 export type MessageEdit = Static<typeof MessageEdit>;

@@ -33,6 +33,11 @@ export type Sender = {
   isFrom?: (post: Post) => boolean;
   /** How its requests show that it knows the signing secret, besides `X-Signature-256`. */
   proof?: Proof;
+  /**
+   * The name that it gives a delivery, which its repetition has too: within 24 hours the two make one message. An
+   * `Idempotency-Key` takes its place.
+   */
+  deliveryOf?: (headers: Headers) => string | null;
   /** What it takes for success; 200 with the body `ok` unless said otherwise. */
   accepted?: (message: Message, request: Request) => SenderResponse;
   /** How it is told of an error; the JSON of the API unless said otherwise. */

@@ -6,6 +6,7 @@ import * as schema from "../../../src/database/schema.ts";
 import * as emoji from "../../../src/emoji/store.ts";
 import * as incoming from "../../../src/incoming-webhooks/store.ts";
 import * as refused from "../../../src/incoming-webhooks/refused-store.ts";
+import * as once from "../../../src/messages/once-store.ts";
 import * as messages from "../../../src/messages/store.ts";
 import * as reactions from "../../../src/reactions/store.ts";
 import { at, channel, type StoreCalls, teamId } from "./rows.ts";
@@ -21,6 +22,8 @@ const webhook = {
   revokedAt: null,
   createdAt: at,
 };
+
+const usedKey = { id: "key-1", post: "hello", channelId: "c-General", messageId: "m-1", createdAt: at };
 
 const refusedPost = (id: string) => ({
   id,
@@ -172,6 +175,21 @@ export const chatStores: Record<string, StoreCalls> = {
         (tx) => emoji.deleteEmoji(tx, teamId, "party"),
         (tx) => emoji.deleteEmoji(tx, teamId, "party"),
       ],
+    },
+  },
+  "messages/once-store.ts": {
+    module: once,
+    calls: {
+      upsertIdempotencyKey: ["hello", "again"].map(
+        (post) => (tx) => once.upsertIdempotencyKey(tx, { ...usedKey, post }),
+      ),
+      selectIdempotencyKey: [
+        (tx) => once.selectIdempotencyKey(tx, usedKey.id),
+        (tx) => once.selectIdempotencyKey(tx, "unknown"),
+      ],
+      deleteIdempotencyKeysBefore: [at, at + 1].map(
+        (before) => (tx) => once.deleteIdempotencyKeysBefore(tx, before, 10),
+      ),
     },
   },
   "incoming-webhooks/store.ts": {

@@ -1,0 +1,12 @@
+-- Posts that were made under an Idempotency-Key, for a day, so that their repetitions make no others.
+CREATE TABLE idempotency_keys (
+  -- A hash of whose key it is and of the key.
+  id         text COLLATE "C" PRIMARY KEY,
+  -- A hash of what was posted; empty where a repetition may differ.
+  post       text COLLATE "C" NOT NULL,
+  channel_id text COLLATE "C" NOT NULL REFERENCES channels (id),
+  -- Not a reference: rows put down together are written at the end of their commit.
+  message_id text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL
+);
+CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
