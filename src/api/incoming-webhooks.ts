@@ -186,8 +186,8 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
           return await ingest(context, sender);
         } catch (error) {
           if (!sender.refused || !(error instanceof DomainError)) throw error;
-          const { headers } = errorResponseOf(error, context.request);
-          return responseTo(sender.refused(error), Object.assign(context.set.headers, headers));
+          const { status, headers } = errorResponseOf(error, context.request);
+          return responseTo(sender.refused(error, status), Object.assign(context.set.headers, headers));
         }
       },
       // Its bodies are those of the senders, which docs/senders.md describes.

@@ -1,6 +1,6 @@
 import type { Connection } from "../database/database.ts";
 import { cached } from "../database/cached.ts";
-import { forbidden, notFound } from "../errors.ts";
+import { DomainError, forbidden, notFound } from "../errors.ts";
 import { selectJoinedAt } from "./member-store.ts";
 import { isTeamAdmin, type Subject } from "../subject.ts";
 import { isUuid } from "../input/text.ts";
@@ -51,9 +51,16 @@ export function requireWritable({ channel, isMember }: SeenChannel): void {
   requireUnarchived(channel);
 }
 
-/** @throws DomainError `forbidden` when the channel is archived. */
+/** The error for a change to an archived channel, for those who tell it from other `forbidden` ones. */
+export class ChannelArchived extends DomainError {
+  constructor({ name }: ChannelRow) {
+    super("forbidden", `The channel ${name} is archived and read-only.`);
+  }
+}
+
+/** @throws ChannelArchived, a DomainError `forbidden`, when the channel is archived. */
 export function requireUnarchived(channel: ChannelRow): void {
-  if (channel.isArchived) throw forbidden(`The channel ${channel.name} is archived and read-only.`);
+  if (channel.isArchived) throw new ChannelArchived(channel);
 }
 
 /** Whether every human of the team may read the channel. */

@@ -87,10 +87,13 @@ test("a post in the form of another address is posted in that form, once", async
   const [post] = await inspect(hook);
   const id = post?.id ?? "";
   const shown = await runJson(stage.dataDir, command("inspect", hook, id.slice(-12)));
-  expect(shown).toMatchObject({ body: JSON.stringify({ text: 1, attachments }), would_post: "1" });
+  expect(shown).toMatchObject({
+    body: JSON.stringify({ text: 1, attachments }),
+    would_post: "1\nthe disk is full",
+  });
   const posted = await runJson(stage.dataDir, command("resend", hook, id));
-  expect(posted).toMatchObject({ body: "1", author: { type: "bot" } });
-  expect((await stage.messages(channel))[0]).toMatchObject({ body: "1" });
+  expect(posted).toMatchObject({ body: "1\nthe disk is full", author: { type: "bot" } });
+  expect((await stage.messages(channel))[0]).toMatchObject({ body: "1\nthe disk is full" });
   expect(await inspect(hook)).toEqual([]);
   expect((await runRefused(stage.dataDir, command("resend", hook, id))).message).toContain("no refused post");
 });

@@ -40,8 +40,8 @@ export type Sender = {
   deliveryOf?: (headers: Headers) => string | null;
   /** What it takes for success; 200 with the body `ok` unless said otherwise. */
   accepted?: (message: Message, request: Request) => SenderResponse;
-  /** How it is told of an error; the JSON of the API unless said otherwise. */
-  refused?: (error: DomainError) => SenderResponse;
+  /** How it is told of an error, which the API has this status for; the JSON of the API unless said otherwise. */
+  refused?: (error: DomainError, status: number) => SenderResponse;
   /**
    * Returns the lines that set the sender up to post to the address, as its users paste or read them. `secret` is null
    * for a webhook that asks for no proof.
