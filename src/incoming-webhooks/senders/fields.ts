@@ -35,3 +35,8 @@ export function objectOf(payload: unknown): Fields {
   if (!isObject(payload)) throw invalid({ body: ["The body must be a JSON object."] });
   return payload;
 }
+
+/** The texts in the fields of these names; see `textIn`. */
+export function textsIn<Name extends string>(fields: Fields, ...names: Name[]): Record<Name, string> {
+  return Object.fromEntries(names.map((name) => [name, textIn(fields, name)])) as Record<Name, string>;
+}

@@ -1,10 +1,13 @@
 import { notFound } from "../../errors.ts";
 import type { Post, Sender } from "./sender.ts";
+import { gitea } from "./gitea.ts";
+import { github } from "./github.ts";
+import { gitlab } from "./gitlab.ts";
 import { slack } from "./slack.ts";
 import { text } from "./text.ts";
 
 /** The senders that have an address of their own, in the order in which people are shown them. */
-export const senders: readonly Sender[] = [slack, text];
+export const senders: readonly Sender[] = [slack, github, gitea, gitlab, text];
 
 const bySuffix = new Map(senders.map((sender) => [sender.suffix, sender]));
 
