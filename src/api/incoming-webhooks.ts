@@ -149,50 +149,66 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
     }
   };
 
-  return new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false })
-    .post("/:token", async (context) => await ingest(context, undefined), {
-      parse: "none",
-      detail: {
-        operationId: "postIncoming",
-        summary: "Post through an incoming webhook",
-        description: "The token in the URL is the credential. JSON is accepted under any content type.",
-        security: [],
-      },
-      headers: parameterContract(IncomingHeaders),
-      body: orForm(contract("IncomingPayload", IncomingBody), "IncomingForm", IncomingForm),
-      response: {
-        202: mayIgnoreFields(nothing),
-        ...errorResponsesOfParameter,
-        401: errorResponseBecause(
-          "The webhook has a signing secret, and the signature is missing, malformed or wrong.",
-          "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
-        ),
-        403: errorResponseBecause(
-          "The webhook's bot is not a member of the channel, or the channel is archived.",
-          "The webhook's bot is not a member of the channel.",
-        ),
-        404: errorResponseBecause(
-          "There is no such webhook, or it was revoked, or the platform is switched off.",
-          noWebhook().message,
-        ),
-        413: errorResponsesOfInput[413],
-      },
-    })
-    .post(
-      "/:token/:sender",
-      async (context) => {
-        const sender = getSender(context.params.sender);
-        try {
-          return await ingest(context, sender);
-        } catch (error) {
-          if (!sender.refused || !(error instanceof DomainError)) throw error;
-          const { status, headers } = errorResponseOf(error, context.request);
-          return responseTo(sender.refused(error, status), Object.assign(context.set.headers, headers));
-        }
-      },
-      // Its bodies are those of the senders, which docs/senders.md describes.
-      { parse: "none", detail: { hide: true } },
-    );
+  /** Posts what came in from this sender, and tells it of an error in its own way. */
+  const ingestFrom = async (sender: Sender, context: Ingested<{ token: string }>): Promise<Response> => {
+    try {
+      return await ingest(context, sender);
+    } catch (error) {
+      if (!sender.refused || !(error instanceof DomainError)) throw error;
+      const { status, headers } = errorResponseOf(error, context.request);
+      return responseTo(
+        sender.refused(error, status),
+        Object.assign(context.set.headers as Record<string, string>, headers),
+      );
+    }
+  };
+
+  return (
+    new Elysia({ prefix: "/webhooks/incoming", tags: ["Incoming webhooks"], normalize: false })
+      .post("/:token", async (context) => await ingest(context, undefined), {
+        parse: "none",
+        detail: {
+          operationId: "postIncoming",
+          summary: "Post through an incoming webhook",
+          description: "The token in the URL is the credential. JSON is accepted under any content type.",
+          security: [],
+        },
+        headers: parameterContract(IncomingHeaders),
+        body: orForm(contract("IncomingPayload", IncomingBody), "IncomingForm", IncomingForm),
+        response: {
+          202: mayIgnoreFields(nothing),
+          ...errorResponsesOfParameter,
+          401: errorResponseBecause(
+            "The webhook has a signing secret, and the signature is missing, malformed or wrong.",
+            "Sign the raw body with the webhook's secret (HMAC-SHA256) and send the hex digest as X-Signature-256.",
+          ),
+          403: errorResponseBecause(
+            "The webhook's bot is not a member of the channel, or the channel is archived.",
+            "The webhook's bot is not a member of the channel.",
+          ),
+          404: errorResponseBecause(
+            "There is no such webhook, or it was revoked, or the platform is switched off.",
+            noWebhook().message,
+          ),
+          413: errorResponsesOfInput[413],
+        },
+      })
+      // The bodies of these are those of the senders, which docs/senders.md describes.
+      .post(
+        "/:token/:sender",
+        async (context) => await ingestFrom(getSender(context.params.sender), context),
+        {
+          parse: "none",
+          detail: { hide: true },
+        },
+      )
+      // Libraries of Discord put this path behind the address of an API. Its id and key are not looked at.
+      .post(
+        "/:token/discord/:version/webhooks/:id/:key",
+        async (context) => await ingestFrom(getSender("discord"), context),
+        { parse: "none", detail: { hide: true } },
+      )
+  );
 }
 
 /** The headers of a fast path's response are those of the request's context. */

@@ -2,20 +2,27 @@ import { parseJson, UnreadableBody } from "../input/json.ts";
 
 /**
  * Returns the JSON value in the raw body: a JSON body under any content type, as `curl -d` and many scripts send it,
- * or a form whose field `payload` holds the JSON, as senders for Slack and GitHub do. Returns `UnreadableBody` for
+ * or a form whose field of that name holds the JSON, as senders for Slack and GitHub do. Returns `UnreadableBody` for
  * anything else instead of throwing, because other checks come first.
  */
-export async function readPayload(bytes: Uint8Array, contentType: string): Promise<unknown> {
+export async function readPayload(
+  bytes: Uint8Array,
+  contentType: string,
+  field = "payload",
+): Promise<unknown> {
   const value = parseJson(bytes);
   if (!(value instanceof UnreadableBody)) return value;
-  const payload = await payloadField(bytes, contentType);
+  const payload = await fieldOf(bytes, contentType, field);
   return payload === undefined ? value : parseJson(payload);
 }
 
-async function payloadField(bytes: Uint8Array, contentType: string): Promise<Uint8Array | undefined> {
-  if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) return urlEncodedField(bytes, "payload");
-  if (/^multipart\/form-data\b/i.test(contentType))
-    return await multipartField(bytes, contentType, "payload");
+async function fieldOf(
+  bytes: Uint8Array,
+  contentType: string,
+  name: string,
+): Promise<Uint8Array | undefined> {
+  if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) return urlEncodedField(bytes, name);
+  if (/^multipart\/form-data\b/i.test(contentType)) return await multipartField(bytes, contentType, name);
   return undefined;
 }
 

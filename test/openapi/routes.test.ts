@@ -28,6 +28,7 @@ const beside = [
   "GET /api/v1/docs/common-changes.js",
   "GET /api/v1/docs/hmac-sha256.js",
   "POST /webhooks/incoming/{token}/{sender}",
+  "POST /webhooks/incoming/{token}/discord/{version}/webhooks/{id}/{key}",
   "GET /",
 ];
 

@@ -31,6 +31,7 @@ export const notOnPostgres = {
 /** Files about what the program does without its data, which takes too long to see twice. */
 export const withoutData = {
   "test/cli/help.test.ts": "texts of the command line",
+  "test/incoming-webhooks/programs": "programs that post, over HTTP alone",
   "test/install-release.test.ts": "the installation",
   "test/openapi/docs-page.test.ts": "a page in a browser",
 } as const;

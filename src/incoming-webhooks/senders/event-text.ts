@@ -20,6 +20,12 @@ export function excerptOf(text: string): string {
   return oneLine(text, excerptMax);
 }
 
+/** Returns the text without the white space around it, cut after so many UTF-16 units. It may have several lines. */
+export function clipped(text: string, max: number): string {
+  const start = trim(text.slice(0, max * 2));
+  return start.length <= max && text.length <= max * 2 ? start : `${start.slice(0, max - 1).toWellFormed()}…`;
+}
+
 /** Returns an event as text: what happened in `place`, then the lines that are not empty, then the link. */
 export function eventText(place: string, happened: string, lines: readonly string[] = [], link = ""): string {
   const title = place === "" ? happened : `[${oneLine(place)}] ${happened}`;

@@ -7,7 +7,7 @@ import type { Sender } from "./sender.ts";
 /** Returns what the body holds, read as the sender's, or as specified where there is none; see `readPayload`. */
 export function payloadOf(sender: Sender | undefined, bytes: Uint8Array, headers: Headers): Promise<unknown> {
   if (sender?.reads === "text") return Promise.resolve(new TextDecoder().decode(bytes));
-  return readPayload(bytes, headers.get("content-type") ?? "");
+  return readPayload(bytes, headers.get("content-type") ?? "", sender?.field);
 }
 
 /**

@@ -23,6 +23,8 @@ export type Sender = {
   name: string;
   /** What its body is read as; JSON unless said otherwise. */
   reads?: "text";
+  /** The field that holds the JSON where it posts a form; `payload` unless said otherwise. */
+  field?: string;
   /**
    * Returns the message that the post makes. Pure, and takes time linear in the size of the post. Text of any length
    * and with any characters may come out: it is made to fit before it is posted.

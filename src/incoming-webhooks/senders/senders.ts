@@ -1,13 +1,27 @@
 import { notFound } from "../../errors.ts";
-import type { Post, Sender } from "./sender.ts";
+import { alertmanager } from "./alertmanager.ts";
+import { discord } from "./discord.ts";
 import { gitea } from "./gitea.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
+import { grafana } from "./grafana.ts";
+import type { Post, Sender } from "./sender.ts";
 import { slack } from "./slack.ts";
 import { text } from "./text.ts";
+import { uptimeKuma } from "./uptime-kuma.ts";
 
 /** The senders that have an address of their own, in the order in which people are shown them. */
-export const senders: readonly Sender[] = [slack, github, gitea, gitlab, text];
+export const senders: readonly Sender[] = [
+  slack,
+  discord,
+  github,
+  gitea,
+  gitlab,
+  alertmanager,
+  grafana,
+  uptimeKuma,
+  text,
+];
 
 const bySuffix = new Map(senders.map((sender) => [sender.suffix, sender]));
 
