@@ -1,7 +1,12 @@
 import type { Connection, Transaction } from "./database/database.ts";
 import { DomainError } from "./errors.ts";
 import { revokeIncomingWebhook } from "./incoming-webhooks/incoming-webhooks.ts";
-import { isSigned, selectSealedWebhooks, selectWebhookByHash } from "./incoming-webhooks/store.ts";
+import {
+  addressWorksUntil,
+  isSigned,
+  selectSealedWebhooks,
+  selectWebhookByHash,
+} from "./incoming-webhooks/store.ts";
 import { hashOf, prefixOf, type SecretPrefix, shownPrefix } from "./secrets/secret-text.ts";
 import type { Vault } from "./secrets/vault.ts";
 import { selectSealedSubscriptions } from "./subscriptions/secret-store.ts";
@@ -131,7 +136,8 @@ async function findAddress(db: Connection, secret: string): Promise<Known | unde
   const found = await selectWebhookByHash(db, hashOf(secret));
   if (!found) return undefined;
   const { webhook, bot, channel } = found;
-  const isActive = webhook.revokedAt === null && bot.deactivatedAt === null;
+  const works = addressWorksUntil(webhook, hashOf(secret)) > Date.now();
+  const isActive = works && webhook.revokedAt === null && bot.deactivatedAt === null;
   return {
     status: isActive ? "active" : "inactive",
     target: `incoming_webhook:${webhook.id}`,
@@ -170,10 +176,14 @@ async function findSigningSecrets(
     note(row.secret, place, () => withStatus(said, isLive, remedy));
   }
   for await (const row of everyRow(db, selectSealedWebhooks)) {
-    const { id, teamId, name, revokedAt } = row;
+    const { id, teamId, name, revokedAt, previousSecretUntil } = row;
+    const isLive = revokedAt === null;
     const said = { target: `incoming_webhook:${id}`, name, teamId, ...opening("signing posts") };
     const remedy = `parley incoming-webhooks rotate-secret ${id}`;
-    note(row.secret, `incoming_webhooks:${id}`, () => withStatus(said, revokedAt === null, remedy));
+    note(row.previousSecret, `incoming_webhooks:${id}`, () =>
+      withStatus(said, isLive && (previousSecretUntil ?? 0) > Date.now(), remedy),
+    );
+    note(row.secret, `incoming_webhooks:${id}`, () => withStatus(said, isLive, remedy));
   }
   return known;
 }

@@ -5,16 +5,17 @@ import {
   type IncomingWebhook,
   listIncomingWebhooks,
   revokeIncomingWebhook,
-  rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
 import { getSender, senders } from "../../src/incoming-webhooks/senders/senders.ts";
 import { getUser, getUserNamed, subjectOf } from "../../src/users/users.ts";
+import { incomingUrl, signingHint, title } from "../terminal/incoming-webhook-view.ts";
 import { channelTitle } from "../terminal/channel-view.ts";
 import { addCommand } from "../invocation/command.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
 import { incomingWebhookReference } from "../invocation/incoming-webhook-reference.ts";
 import { outgoing } from "../invocation/outgoing.ts";
 import { botReference } from "../invocation/references.ts";
+import { addRotateAddress, addRotateSecret } from "./rotate-incoming.ts";
 import { addRefusedPosts } from "./refused-posts.ts";
 
 type CreateOptions = { bot?: string; channel?: string; name?: string; signed?: true; for?: string };
@@ -28,13 +29,9 @@ export function addIncomingWebhooks(program: Command, invocation: Invocation): v
   addList(noun, invocation);
   addCreate(noun, invocation);
   addRevoke(noun, invocation);
+  addRotateAddress(noun, invocation);
   addRotateSecret(noun, invocation);
   addRefusedPosts(noun, invocation);
-}
-
-/** The public URL of the webhook with this token. */
-export function incomingUrl(baseUrl: string, token: string): string {
-  return `${baseUrl}/webhooks/incoming/${token}`;
 }
 
 function addList(noun: Command, invocation: Invocation): void {
@@ -43,8 +40,10 @@ function addList(noun: Command, invocation: Invocation): void {
     examples: ["parley incoming-webhooks list"],
   });
   invocation.teamAction(command, async ({ database, team }) => {
-    invocation.output.list(
-      await database.ask((db) => listIncomingWebhooks(db, team.id)),
+    const { output } = invocation;
+    const webhooks = await database.ask((db) => listIncomingWebhooks(db, team.id));
+    output.list(
+      webhooks,
       [
         { title: "NAME", of: ({ name }) => name, canShrink: true },
         { title: "BOT", of: ({ bot }) => bot.name, canShrink: true },
@@ -54,7 +53,16 @@ function addList(noun: Command, invocation: Invocation): void {
       ],
       { none: "There is no incoming webhook yet.", next: "parley incoming-webhooks create" },
     );
+    if (!output.isJson) for (const note of overlapNotes(webhooks)) output.note(note);
   });
+}
+
+/** What still works beside what replaced it. */
+function overlapNotes(webhooks: readonly IncomingWebhook[]): string[] {
+  return webhooks.flatMap(({ name, old_address_until: address, old_secret_until: secret }) => [
+    ...(address === undefined ? [] : [`The old address of ${name} works until ${address}.`]),
+    ...(secret === undefined ? [] : [`The old secret of ${name} is accepted until ${secret}.`]),
+  ]);
 }
 
 function addCreate(noun: Command, invocation: Invocation): void {
@@ -145,41 +153,4 @@ function addRevoke(noun: Command, invocation: Invocation): void {
       next: "parley incoming-webhooks list",
     });
   });
-}
-
-function addRotateSecret(noun: Command, invocation: Invocation): void {
-  const command = addCommand(noun, "rotate-secret [id]", {
-    summary: "Set a new signing secret, shown once, and require signatures from now on",
-    examples: ["parley incoming-webhooks rotate-secret 0199e7a4-5c1b-7e2a-9d3f-6b8a1c2d4e5f"],
-  });
-  invocation.teamAction(command, async (at, given?: string) => {
-    const webhook = await incomingWebhookReference(invocation, at, given);
-    const refused = webhook.signed ? "Requests signed with the old one" : "Unsigned requests";
-    await invocation.prompts.confirm(
-      `Create a new signing secret for ${title(webhook)}? ${refused} will be refused.`,
-    );
-    const { vault } = outgoing(invocation);
-    const rotated = await at.database.write((tx) =>
-      rotateIncomingSecret(tx, vault, at.team.id, webhook.id, invocation.actor),
-    );
-    invocation.output.done({
-      data: rotated,
-      said: [`Created a new signing secret for ${title(webhook)}.`, ...signingHint(rotated.secret)],
-      brief: rotated.secret,
-    });
-  });
-}
-
-function signingHint(secret: string): string[] {
-  return [
-    "Each request must carry X-Signature-256, the hex HMAC-SHA256 of its raw body under this secret.",
-    "The secret is shown only once:",
-    "",
-    `  ${secret}`,
-    "",
-  ];
-}
-
-function title({ name, channel }: IncomingWebhook): string {
-  return `the incoming webhook ${name} for #${channel.name}`;
 }

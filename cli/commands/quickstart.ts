@@ -12,7 +12,7 @@ import type { Invocation } from "../invocation/invocation.ts";
 import { outgoing } from "../invocation/outgoing.ts";
 import { serveUntilStopped } from "../invocation/serving.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
-import { incomingUrl } from "./incoming-webhooks.ts";
+import { incomingUrl } from "../terminal/incoming-webhook-view.ts";
 
 /** Everything that the printed examples use. */
 type Tools = {

@@ -147,6 +147,10 @@ export const incomingWebhooks = sqliteTable("incoming_webhooks", {
   secret: blob({ mode: "buffer" }),
   revokedAt: integer("revoked_at"),
   createdAt: integer("created_at").notNull(),
+  previousTokenHash: text("previous_token_hash"),
+  previousTokenUntil: integer("previous_token_until"),
+  previousSecret: blob("previous_secret", { mode: "buffer" }),
+  previousSecretUntil: integer("previous_secret_until"),
 });
 
 export const refusedPosts = sqliteTable("refused_posts", {

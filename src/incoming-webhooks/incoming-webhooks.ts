@@ -30,6 +30,10 @@ export type IncomingWebhook = {
   /** Whether it requires signed requests. */
   signed: boolean;
   created_at: string;
+  /** Until when the address before the latest rotation works as well; left out once it does not. */
+  old_address_until?: string;
+  /** The same for the secret. */
+  old_secret_until?: string;
 };
 
 /**
@@ -67,6 +71,10 @@ export async function createIncomingWebhook(
     secret: secret === null ? null : await vault.seal(tx, secret, `incoming_webhooks:${id}`),
     revokedAt: null,
     createdAt: now(),
+    previousTokenHash: null,
+    previousTokenUntil: null,
+    previousSecret: null,
+    previousSecretUntil: null,
   };
   if (!(await insertIncomingWebhook(tx, row))) {
     throw new DomainError(
@@ -112,27 +120,6 @@ export async function revokeWebhooksOfBot(tx: Transaction, botId: string, actor:
 }
 
 /**
- * Replaces the signing secret and returns the webhook with the new one, which exists in plain text only here. The old
- * one stops working immediately. A webhook that took unsigned requests requires signatures from now on.
- * @throws DomainError `not_found`; `key_missing` when the secret cannot be encrypted.
- */
-export async function rotateIncomingSecret(
-  tx: Transaction,
-  vault: Vault,
-  teamId: string,
-  id: string,
-  actor: string,
-): Promise<IncomingWebhook & { secret: string }> {
-  const { webhook, bot, channel } = await getIncomingWebhook(tx, teamId, id);
-  const secret = newSecret("whsec_");
-  const sealed = await vault.seal(tx, secret, `incoming_webhooks:${webhook.id}`);
-  const signed = { secret: sealed, tokenHash: signedHashOf(webhook.tokenHash) };
-  await updateIncomingWebhook(tx, webhook.id, signed);
-  await recordWebhook(tx, webhook, "incoming_webhook.secret_rotated", actor);
-  return { ...webhookResource({ ...webhook, ...signed }, bot, channel), secret };
-}
-
-/**
  * Returns the live webhook with its bot and channel.
  * @throws DomainError `not_found`.
  */
@@ -142,7 +129,7 @@ export async function getIncomingWebhook(db: Connection, teamId: string, id: str
   return found;
 }
 
-function webhookResource(row: IncomingWebhookRow, bot: UserRow, channel: ChannelRow): IncomingWebhook {
+export function webhookResource(row: IncomingWebhookRow, bot: UserRow, channel: ChannelRow): IncomingWebhook {
   return {
     id: row.id,
     name: row.name,
@@ -150,10 +137,16 @@ function webhookResource(row: IncomingWebhookRow, bot: UserRow, channel: Channel
     channel: { id: channel.id, name: channel.name, slug: channel.slug },
     signed: isSigned(row),
     created_at: timestamp(row.createdAt),
+    ...(lasts(row.previousTokenUntil) && { old_address_until: timestamp(row.previousTokenUntil) }),
+    ...(lasts(row.previousSecretUntil) && { old_secret_until: timestamp(row.previousSecretUntil) }),
   };
 }
 
-async function recordWebhook(
+function lasts(until: number | null): until is number {
+  return until !== null && until > now();
+}
+
+export async function recordWebhook(
   tx: Transaction,
   row: IncomingWebhookRow,
   action: string,

@@ -6,19 +6,39 @@ import { isMember } from "../channels/member-store.ts";
 import { appendMessage } from "../messages/append.ts";
 import { firstPosted, keepKey, type Once } from "../messages/once.ts";
 import type { Message } from "../messages/schemas.ts";
+import { now } from "../system/repeatable.ts";
 import type { TracedWork } from "../tracing/work.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { IncomingPayload } from "./payload.ts";
 import { isValidSignature, type Proof } from "./signature.ts";
-import { isSigned, selectLiveWebhook } from "./store.ts";
+import { addressWorksUntil, type IncomingWebhookRow, isSigned, selectLiveWebhook } from "./store.ts";
 
-/** Returns the webhook whose token has this hash; undefined if there is none, it is revoked, or its bot is deleted. */
-export const findLiveWebhook = cached((db, hash: string) => {
+const lookUpWebhook = cached((db, hash: string) => {
   const found = selectLiveWebhook(db, hash);
-  return found && { ...found, isMember: isMember(db, found.channel.id, found.bot.id) };
+  return (
+    found && {
+      ...found,
+      isMember: isMember(db, found.channel.id, found.bot.id),
+      worksUntil: addressWorksUntil(found.webhook, hash),
+    }
+  );
 });
 
-export type LiveWebhook = NonNullable<ReturnType<typeof findLiveWebhook>>;
+type FoundWebhook = NonNullable<ReturnType<typeof lookUpWebhook>>;
+
+/** A webhook with its bot and channel, and whether the bot is in the channel. */
+export type LiveWebhook = Omit<FoundWebhook, "worksUntil">;
+
+/**
+ * Returns the webhook whose token has this hash, or had it before an overlap that lasts; undefined if there is none, it
+ * is revoked, or its bot is deleted.
+ */
+export function findLiveWebhook(db: Connection, hash: string): LiveWebhook | undefined {
+  const found = lookUpWebhook(db, hash);
+  return found && (found.worksUntil === Number.POSITIVE_INFINITY || found.worksUntil > now())
+    ? found
+    : undefined;
+}
 
 /**
  * Returns the same webhook as `findLiveWebhook`.
@@ -58,9 +78,10 @@ export function requireSignature(
 ): void {
   if (!isSigned(webhook)) return;
   if (webhook.secret === null) throw new DomainError("key_missing", secretTaken(webhook));
-  const secret = vault.open(webhook.secret, `incoming_webhooks:${webhook.id}`);
-  if (isValidSignature(headers.get("x-signature-256"), rawBody, secret)) return;
-  if (proof?.isGiven(headers, rawBody, secret)) return;
+  for (const secret of secretsOf(vault, webhook, webhook.secret)) {
+    if (isValidSignature(headers.get("x-signature-256"), rawBody, secret)) return;
+    if (proof?.isGiven(headers, rawBody, secret)) return;
+  }
   throw new DomainError(
     "unauthenticated",
     proof?.remedy ??
@@ -84,6 +105,15 @@ export async function postIncoming(
   once?: Once,
 ): Promise<Message> {
   return await database.write((tx) => appendIncoming(tx, getLiveWebhook(tx, hash), read, once), work);
+}
+
+/** The secrets that signatures may be made with: the current one, and the one before during an overlap. */
+function secretsOf(vault: Vault, webhook: IncomingWebhookRow, current: Buffer): string[] {
+  const place = `incoming_webhooks:${webhook.id}` as const;
+  const secrets = [vault.open(current, place)];
+  const { previousSecret, previousSecretUntil } = webhook;
+  if (previousSecret && (previousSecretUntil ?? 0) > now()) secrets.push(vault.open(previousSecret, place));
+  return secrets;
 }
 
 /**

@@ -15,6 +15,15 @@ export function isSigned({ tokenHash, secret }: IncomingWebhookRow): boolean {
   return isSignedHash(tokenHash) || secret !== null;
 }
 
+/**
+ * Until when the address with the hash leads to the webhook, in milliseconds since 1970: for ever, or for the one before,
+ * until its overlap ends.
+ */
+export function addressWorksUntil(row: IncomingWebhookRow, hash: string): number {
+  const isCurrent = row.tokenHash === hash || row.tokenHash === signedHashOf(hash);
+  return isCurrent ? Number.POSITIVE_INFINITY : (row.previousTokenUntil ?? 0);
+}
+
 /** Adds the webhook unless its bot has a live one for the channel. Returns whether it did. */
 export async function insertIncomingWebhook(tx: Transaction, row: IncomingWebhookRow): Promise<boolean> {
   const added = await tx
@@ -36,6 +45,8 @@ const byTokenHashStatement = prepared((db) =>
         or(
           eq(incomingWebhooks.tokenHash, parameterOfJoin("hash", "text")),
           eq(incomingWebhooks.tokenHash, parameterOfJoin("signedHash", "text")),
+          eq(incomingWebhooks.previousTokenHash, parameterOfJoin("hash", "text")),
+          eq(incomingWebhooks.previousTokenHash, parameterOfJoin("signedHash", "text")),
         ),
         isNull(incomingWebhooks.revokedAt),
         isNull(users.deactivatedAt),
@@ -44,19 +55,27 @@ const byTokenHashStatement = prepared((db) =>
     .prepare(),
 );
 
-/** Returns the live webhook whose token has this hash, signed or not, with its bot and channel. */
+/**
+ * Returns the live webhook whose token has this hash, signed or not, with its bot and channel; also when the token is the
+ * one before, whether or not that still works.
+ */
 export function selectLiveWebhook(db: Connection, hash: string) {
   return byTokenHashStatement(db).get({ hash, signedHash: signedHashOf(hash) });
 }
 
-/** The webhook whose token has this hash, signed or not, with its bot and channel, whatever has become of them. */
+/** The webhook whose token has or had this hash, signed or not, with its bot and channel, whatever has become of them. */
 export async function selectWebhookByHash(db: Connection, hash: string) {
   const [found] = await db
     .select({ webhook: incomingWebhooks, bot: users, channel: channelColumns })
     .from(incomingWebhooks)
     .innerJoin(users, eq(users.id, incomingWebhooks.botId))
     .innerJoin(channels, eq(channels.id, incomingWebhooks.channelId))
-    .where(inArray(incomingWebhooks.tokenHash, [hash, signedHashOf(hash)]));
+    .where(
+      or(
+        inArray(incomingWebhooks.tokenHash, [hash, signedHashOf(hash)]),
+        inArray(incomingWebhooks.previousTokenHash, [hash, signedHashOf(hash)]),
+      ),
+    );
   return found;
 }
 
@@ -105,7 +124,7 @@ export async function selectSealedWebhooks(
 export async function updateIncomingWebhook(
   tx: Transaction,
   id: string,
-  change: Pick<Partial<IncomingWebhookRow>, "revokedAt" | "secret" | "tokenHash">,
+  change: Partial<Omit<IncomingWebhookRow, "id" | "teamId" | "botId" | "channelId" | "createdAt">>,
 ): Promise<void> {
   await tx.update(incomingWebhooks).set(change).where(eq(incomingWebhooks.id, id));
 }

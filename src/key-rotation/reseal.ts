@@ -76,9 +76,15 @@ async function resealSubscriptions(tx: Transaction, vault: Vault, afterId: strin
 async function resealWebhooks(tx: Transaction, vault: Vault, afterId: string): Promise<Page> {
   const rows = await selectSealedWebhooks(tx, afterId, rowsPerWrite);
   const page: Page = { readable: 0, unreadable: 0, lastId: rows.at(-1)?.id };
-  for (const { id, secret } of rows) {
+  for (const { id, secret, previousSecret } of rows) {
     const anew = secret && (await resealed(tx, vault, secret, `incoming_webhooks:${id}`, page));
-    if (anew) await updateIncomingWebhook(tx, id, { secret: anew });
+    const previous =
+      previousSecret && (await resealed(tx, vault, previousSecret, `incoming_webhooks:${id}`, page));
+    if (!anew && !previous) continue;
+    await updateIncomingWebhook(tx, id, {
+      ...(anew && { secret: anew }),
+      ...(previous && { previousSecret: previous }),
+    });
   }
   return page;
 }

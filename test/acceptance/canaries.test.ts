@@ -6,8 +6,8 @@ import { replay } from "../../src/deliveries/replay.ts";
 import {
   listIncomingWebhooks,
   revokeIncomingWebhook,
-  rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { rotateIncomingSecret } from "../../src/incoming-webhooks/rotation.ts";
 import { rotateSecret } from "../../src/subscriptions/secrets.ts";
 import { listTokens, revokeToken } from "../../src/tokens/tokens.ts";
 import { apiClient } from "../support/client.ts";

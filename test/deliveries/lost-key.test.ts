@@ -3,10 +3,8 @@ import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replay } from "../../src/deliveries/replay.ts";
-import {
-  createIncomingWebhook,
-  rotateIncomingSecret,
-} from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { createIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { rotateIncomingSecret } from "../../src/incoming-webhooks/rotation.ts";
 import { createKeyFile } from "../../src/secrets/key-file.ts";
 import { Vault } from "../../src/secrets/vault.ts";
 import { rotateSecret } from "../../src/subscriptions/secrets.ts";

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  revokeIncomingWebhook,
-  rotateIncomingSecret,
-} from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { revokeIncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { rotateIncomingSecret } from "../../src/incoming-webhooks/rotation.ts";
 import { RawConnection } from "../hostile/raw-connection.ts";
 import { rowsOf } from "../support/data.ts";
 import { actor } from "../support/workspace.ts";

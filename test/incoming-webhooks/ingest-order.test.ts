@@ -4,8 +4,8 @@ import type { ChannelRow } from "../../src/channels/store.ts";
 import {
   createIncomingWebhook,
   revokeIncomingWebhook,
-  rotateIncomingSecret,
 } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { rotateIncomingSecret } from "../../src/incoming-webhooks/rotation.ts";
 import { newSecret } from "../../src/secrets/secret-text.ts";
 import { actor } from "../support/workspace.ts";
 import { ingestDigest, refusalOf, startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
@@ -70,7 +70,7 @@ describe("the first failing check decides the response", () => {
 
   test.each([
     ["rotated", 401, rotateIncomingSecret],
-    ["revoked", 404, (tx, _vault, ...rest) => revokeIncomingWebhook(tx, ...rest)],
+    ["revoked", 404, (tx, _vault, teamId, id, by) => revokeIncomingWebhook(tx, teamId, id, by)],
   ] as Array<[string, number, typeof rotateIncomingSecret]>)(
     "what is %s while the body is on its way counts at once: %i",
     async (_, status, change) => {

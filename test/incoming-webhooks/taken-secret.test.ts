@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ChannelRow } from "../../src/channels/store.ts";
-import { listIncomingWebhooks, rotateIncomingSecret } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { listIncomingWebhooks } from "../../src/incoming-webhooks/incoming-webhooks.ts";
+import { rotateIncomingSecret } from "../../src/incoming-webhooks/rotation.ts";
 import { hashOf } from "../../src/secrets/secret-text.ts";
 import { testOnSqlite } from "../support/on-sqlite.ts";
 import { engine } from "../support/engine.ts";

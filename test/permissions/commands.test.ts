@@ -57,6 +57,7 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
   ["incoming-webhooks resend", "post", "own-incoming {refused}"],
   ["incoming-webhooks revoke", "id", "{incoming}"],
   ["incoming-webhooks rotate-secret", "id", "{incoming}"],
+  ["incoming-webhooks rotate-url", "id", "{incoming}"],
   ["webhooks show", "webhook", "{webhook}"],
   [
     "webhooks create",

@@ -21,6 +21,10 @@ const webhook = {
   secret: null,
   revokedAt: null,
   createdAt: at,
+  previousTokenHash: null,
+  previousTokenUntil: null,
+  previousSecret: null,
+  previousSecretUntil: null,
 };
 
 const usedKey = { id: "key-1", post: "hello", channelId: "c-General", messageId: "m-1", createdAt: at };
@@ -196,7 +200,7 @@ export const chatStores: Record<string, StoreCalls> = {
     module: incoming,
     calls: {
       insertIncomingWebhook: [
-        (tx) => incoming.insertIncomingWebhook(tx, webhook),
+        (tx) => incoming.insertIncomingWebhook(tx, { ...webhook, previousTokenHash: "hash-0" }),
         (tx) => incoming.insertIncomingWebhook(tx, { ...webhook, id: "w-2", tokenHash: "hash-2" }),
         (tx) =>
           incoming.insertIncomingWebhook(tx, {
@@ -208,9 +212,13 @@ export const chatStores: Record<string, StoreCalls> = {
           }),
       ],
       isSigned: [() => incoming.isSigned(webhook)],
+      addressWorksUntil: ["hash-1", "hash-0"].map(
+        (hash) => () => incoming.addressWorksUntil({ ...webhook, previousTokenUntil: at }, hash),
+      ),
       selectLiveWebhook: [
         (tx) => incoming.selectLiveWebhook(tx, "hash-1"),
         (tx) => incoming.selectLiveWebhook(tx, "hash-9"),
+        (tx) => incoming.selectLiveWebhook(tx, "hash-0"),
       ],
       selectWebhookByHash: [(tx) => incoming.selectWebhookByHash(tx, "hash-1")],
       selectIncomingWebhooks: [
