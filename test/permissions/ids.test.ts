@@ -164,6 +164,7 @@ test("these tests cover every parameter and field of the described API that name
   }
   const others = [
     ...["after", "page"].map((name) => `${name} of GET /channels/{channel}/messages`),
+    "Idempotency-Key of POST /channels/{channel}/messages",
     ...["after", "limit"].map((name) => `${name} of GET /webhooks/{subscription}/deliveries`),
     ...["after", "limit", "wait"].map((name) => `${name} of GET /webhooks/{subscription}/events`),
     "the client_uuid of POST /channels/{channel}/messages",
