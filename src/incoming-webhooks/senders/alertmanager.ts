@@ -1,4 +1,5 @@
 import { linesOfAlerts, titleOfAlerts } from "./alerts.ts";
+import { bearer } from "./bearer.ts";
 import { type Fields, isObject, objectOf, textIn } from "./fields.ts";
 import type { Sender } from "./sender.ts";
 
@@ -13,13 +14,17 @@ export const alertmanager: Sender = {
   },
   isFrom: ({ payload }) =>
     isObject(payload) && Array.isArray(payload.alerts) && "groupKey" in payload && !("orgId" in payload),
-  setUp: (address) => [
+  proof: bearer,
+  setUp: (address, secret) => [
     "Add to alertmanager.yml:",
     "",
     "  receivers:",
     "    - name: parley",
     "      webhook_configs:",
     `        - url: ${address}`,
+    ...(secret === null
+      ? []
+      : ["          http_config:", "            authorization:", `              credentials: ${secret}`]),
   ],
 };
 

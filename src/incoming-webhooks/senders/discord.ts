@@ -1,5 +1,6 @@
 import type { DomainError } from "../../errors.ts";
 import type { Message } from "../../messages/schemas.ts";
+import { cannotSign } from "./cannot-sign.ts";
 import { type Fields, isObject, objectIn, objectOf, objectsIn, textIn } from "./fields.ts";
 import type { Sender, SenderResponse } from "./sender.ts";
 
@@ -27,7 +28,7 @@ export const discord: Sender = {
     const more = itsStatus === 429 ? { retry_after: delay, global: false } : {};
     return json(itsStatus, { message: error.message, code, ...more });
   },
-  setUp: (address) => [
+  setUp: (address, secret) => [
     "Wherever a program asks for Discord's webhook URL, paste:",
     "",
     `  ${address}`,
@@ -35,6 +36,7 @@ export const discord: Sender = {
     "discord.js takes no other URL than Discord's, so tell it where its API is:",
     "",
     `  new WebhookClient({ id: "0", token: "0" }, { rest: { api: "${address}" } })`,
+    ...cannotSign(secret),
   ],
 };
 

@@ -1,4 +1,5 @@
 import { linesOfAlerts, titleOfAlerts } from "./alerts.ts";
+import { bearer } from "./bearer.ts";
 import { clipped, excerptOf } from "./event-text.ts";
 import { type Fields, isObject, objectOf, objectsIn, textIn } from "./fields.ts";
 import type { Sender } from "./sender.ts";
@@ -17,11 +18,13 @@ export const grafana: Sender = {
   },
   isFrom: ({ payload }) =>
     isObject(payload) && ((Array.isArray(payload.alerts) && "orgId" in payload) || "ruleName" in payload),
-  setUp: (address) => [
+  proof: bearer,
+  setUp: (address, secret) => [
     "In Grafana under Alerting, Contact points, add one of the type Webhook, without a custom payload:",
     "",
     `  URL: ${address}`,
     "  HTTP Method: POST",
+    ...(secret === null ? [] : [`  Authorization Header Credentials: ${secret}`]),
   ],
 };
 

@@ -2,6 +2,7 @@ import { ChannelArchived } from "../../channels/access.ts";
 import type { DomainError } from "../../errors.ts";
 import { type Fields, isObject, objectOf, objectsIn, textIn } from "./fields.ts";
 import { plainOf } from "./mrkdwn.ts";
+import { cannotSign } from "./cannot-sign.ts";
 import type { Sender, SenderResponse } from "./sender.ts";
 import { linesOfAttachment } from "./slack-attachments.ts";
 import { linesOfBlocks } from "./slack-blocks.ts";
@@ -21,7 +22,12 @@ export const slack: Sender = {
   isFrom: ({ payload }) =>
     isObject(payload) && (Array.isArray(payload.attachments) || Array.isArray(payload.blocks)),
   refused: (error, status) => plain(...wordOf(error, status)),
-  setUp: (address) => ["Wherever a program asks for Slack's webhook URL, paste:", "", `  ${address}`],
+  setUp: (address, secret) => [
+    "Wherever a program asks for Slack's webhook URL, paste:",
+    "",
+    `  ${address}`,
+    ...cannotSign(secret),
+  ],
 };
 
 /** As Slack shows it: blocks take the place of the text, and attachments follow. */

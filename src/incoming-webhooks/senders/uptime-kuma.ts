@@ -1,3 +1,4 @@
+import { bearer } from "./bearer.ts";
 import { clipped, excerptOf } from "./event-text.ts";
 import { type Fields, isObject, objectIn, objectOf, textIn } from "./fields.ts";
 import type { Sender } from "./sender.ts";
@@ -19,11 +20,13 @@ export const uptimeKuma: Sender = {
   },
   isFrom: ({ payload }) =>
     isObject(payload) && "heartbeat" in payload && "monitor" in payload && "msg" in payload,
-  setUp: (address) => [
+  proof: bearer,
+  setUp: (address, secret) => [
     "In Uptime Kuma under Settings, Notifications, set up one of the type Webhook:",
     "",
     `  Post URL: ${address}`,
     "  Request Body: Preset - application/json",
+    ...(secret === null ? [] : [`  Additional Headers: {"Authorization": "Bearer ${secret}"}`]),
   ],
 };
 

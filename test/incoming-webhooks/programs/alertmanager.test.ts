@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ChannelRow } from "../../../src/channels/store.ts";
+import { alertmanager as sender } from "../../../src/incoming-webhooks/senders/alertmanager.ts";
 import { until } from "../../support/conditions.ts";
 import { atEndOfRun } from "../../support/end-of-run.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -67,6 +68,12 @@ describe.skipIf(!hasGo)("a real Alertmanager", () => {
     webhook = await stage.channel();
     const address = async (channel: ChannelRow, suffix: string) =>
       `${stage.server.url}/webhooks/incoming/${(await stage.incoming(channel)).token}/${suffix}`;
+    const { token, secret } = await stage.incoming(webhook, { signed: true });
+    const printed = sender.setUp(`${stage.server.url}/webhooks/incoming/${token}/alertmanager`, secret);
+    const webhookConfigs = printed
+      .slice(printed.indexOf("      webhook_configs:"))
+      .map((line) => line.slice(2))
+      .join("\n");
     alertmanager = await start(
       await alertmanagerProgram(),
       `
@@ -84,8 +91,7 @@ receivers:
         channel: '#ignored'
         send_resolved: true
         text: '{{ range .Alerts }}{{ .Annotations.summary }}{{ end }}'
-    webhook_configs:
-      - url: ${await address(webhook, "alertmanager")}
+${webhookConfigs}
 `,
     );
   }, 180_000);
