@@ -6,6 +6,7 @@ import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { grafana } from "./grafana.ts";
 import type { Post, Sender } from "./sender.ts";
+import { sentry } from "./sentry.ts";
 import { slack } from "./slack.ts";
 import { text } from "./text.ts";
 import { uptimeKuma } from "./uptime-kuma.ts";
@@ -19,6 +20,7 @@ export const senders: readonly Sender[] = [
   gitlab,
   alertmanager,
   grafana,
+  sentry,
   uptimeKuma,
   text,
 ];
