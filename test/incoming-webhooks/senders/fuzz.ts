@@ -40,6 +40,8 @@ const strange: readonly unknown[] = [
  */
 export function mutated(sample: unknown, random: (below: number) => number): unknown {
   const root = { sample: structuredClone(sample) };
+  // Repetitions of repetitions would be too long to be sent.
+  let repeatedMax = 200;
   for (let count = random(5); count >= 0; count--) {
     let place: Record<string, unknown> = root;
     let name = "sample";
@@ -52,8 +54,11 @@ export function mutated(sample: unknown, random: (below: number) => number): unk
     const how = random(6);
     if (how === 0 && place !== root) delete place[name];
     else if (how === 1) place["__proto__x".slice(0, 9 + random(2))] = strange[random(strange.length)];
-    else if (how === 2) place[name] = Array.from({ length: random(200) }, () => place[name]);
-    else place[name] = structuredClone(strange[random(strange.length)]);
+    else if (how === 2) {
+      const repeated = place[name];
+      place[name] = Array.from({ length: random(repeatedMax) }, () => repeated);
+      repeatedMax = 3;
+    } else place[name] = structuredClone(strange[random(strange.length)]);
   }
   return root.sample;
 }
