@@ -2,6 +2,8 @@ import { expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { shortcodeName } from "../../src/emoji/emoji.ts";
 import { parseJson } from "../../src/input/json.ts";
+import { messageIn } from "../../src/incoming-webhooks/senders/read-post.ts";
+import { slack } from "../../src/incoming-webhooks/senders/slack.ts";
 import { routeTable } from "../../src/http/route-table.ts";
 import { isNameable, isStorable, isUuid, trim } from "../../src/input/text.ts";
 import { isSecretText } from "../../src/secrets/secret-text.ts";
@@ -51,6 +53,7 @@ const works: Record<string, (text: string) => unknown> = {
   "telling a token": (text) => isSecretText(`ply_pat_${text}`),
   "finding a route": (text) => findRoute(`/api/v1/channels/${text}`),
   "reading JSON": (text) => parseJson(Buffer.from(text)),
+  "flattening a post for Slack": (text) => messageIn(slack, { text, attachments: [{ text }] }, new Headers()),
   "reading a text in JSON": (text) => parseJson(Buffer.from(JSON.stringify({ body: text }))),
 };
 
@@ -63,6 +66,8 @@ const patterns = {
   brackets: "[",
   objects: '{"a":',
   keys: '"a":1,',
+  "links of Slack that do not end": "<a|",
+  "entities and links of Slack": "&lt;<https://a|b> ",
   backslashes: "\\",
   quotes: '"',
   "emoji and joiners": "❤\u200D",
