@@ -17,7 +17,8 @@ export const discord: Sender = {
       iconUrl: textIn(fields, "avatar_url") || null,
     };
   },
-  isFrom: ({ payload }) => isObject(payload) && Array.isArray(payload.embeds),
+  isFrom: ({ payload }) =>
+    isObject(payload) && (Array.isArray(payload.embeds) || typeof payload.content === "string"),
   accepted: (message, request) =>
     new URL(request.url).searchParams.get("wait") === "true"
       ? json(200, messageResource(message))

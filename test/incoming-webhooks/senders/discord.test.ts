@@ -90,6 +90,14 @@ describe("on the server", () => {
     });
   });
 
+  test("a post that came to the specified address is told where it belongs", async () => {
+    for (const sent of [{ content: "hello" }, { embeds: [{ title: "hello" }] }]) {
+      const { status, json } = await stage.send(hook.token, sent);
+      expect(status).toBe(422);
+      expect(json.message).toEndWith("post it to …/discord.");
+    }
+  });
+
   test("a form with a file and the JSON beside it posts the JSON", async () => {
     const form = new FormData();
     form.set("payload_json", JSON.stringify({ embeds: [{ title: "with a file" }] }));

@@ -121,8 +121,8 @@ Silence: https://grafana/alerting/silence/new`);
     expect(textOf(grafana, sample("grafana-legacy.json"))).toBe(`[Alerting] Panel Title alert
 Notification Message
 - Count: 1
-http://url.to.grafana/db/dashboard/my_dashboard?panelId=2
-http://grafana.org/assets/img/logo_new_transparent_200x48.png`);
+http://localhost:3000/d/hZ7BuVbWz/test-dashboard?fullscreen&edit&tab=alert&panelId=2&orgId=1
+https://grafana.com/assets/img/blog/mixed_styles.png`);
   });
 });
 
