@@ -5,8 +5,7 @@ import { type Fields, objectIn, objectsIn, textIn } from "./fields.ts";
 const alertsMax = 10;
 const labelsMax = 12;
 
-/** How long a line and a description may get, in UTF-16 units. */
-const lineMax = 300;
+/** How long a description may get, in UTF-16 units. */
 const descriptionMax = 1000;
 
 /** Links that lead on from an alert, with the words before them, the best one to follow first. */
@@ -37,7 +36,7 @@ export function titleOfAlerts(group: Fields): string {
     "Alerts";
   const summary = excerptOf(textIn(commonAnnotations(group), "summary"));
   const state = counts.filter(Boolean).join(", ") || textIn(group, "status").toUpperCase();
-  return clipped(`${state && `[${state}] `}${name}${summary && `: ${summary}`}`, lineMax);
+  return excerptOf(`${state && `[${state}] `}${name}${summary && `: ${summary}`}`);
 }
 
 /**
@@ -48,30 +47,32 @@ export function linesOfAlerts(group: Fields): string[] {
   const alerts = objectsIn(group, "alerts");
   const [only, ...others] = alerts;
   if (only === undefined) return [];
-  if (others.length === 0) return linesOfAlert(only);
+  const more = Math.max(alerts.length - alertsMax, 0) + countIn(group, "truncatedAlerts");
+  const andMore = more > 0 ? [`and ${more} more`] : [];
+  if (others.length === 0) return linesOfAlert(only, andMore);
   const shared = objectIn(group, "commonLabels");
   const annotations = commonAnnotations(group);
   const sorted = [...alerts.filter((each) => !isResolved(each)), ...alerts.filter(isResolved)];
   const isMixed = alerts.some(isResolved) && !alerts.every(isResolved);
   const common = links.filter(([name]) => alerts.every((each) => textIn(each, name) === textIn(only, name)));
   const rest = links.filter((link) => !common.includes(link));
-  const more = Math.max(alerts.length - alertsMax, 0) + countIn(group, "truncatedAlerts");
   return [
     clipped(textIn(annotations, "description"), descriptionMax),
     labelsOf(shared),
     ...sorted.slice(0, alertsMax).flatMap((each) => shortLines(each, shared, annotations, isMixed, rest)),
-    more > 0 ? `and ${more} more` : "",
+    ...andMore,
     ...linkLines(annotations, annotatedLinks),
     ...linkLines(only, common),
   ].filter((line) => line !== "");
 }
 
-function linesOfAlert(alert: Fields): string[] {
+function linesOfAlert(alert: Fields, andMore: string[]): string[] {
   const annotations = objectIn(alert, "annotations");
   return [
     clipped(textIn(annotations, "description") || textIn(annotations, "message"), descriptionMax),
     labelsOf(objectIn(alert, "labels")),
     valuesOf(alert),
+    ...andMore,
     ...linkLines(annotations, annotatedLinks),
     ...linkLines(alert, links),
   ].filter((line) => line !== "");
@@ -96,7 +97,7 @@ function shortLines(
     [words.find((text) => text !== "") ?? "", valuesOf(alert)],
   ].map((part) => part.filter(Boolean).join(" "));
   const link = own.map(([key]) => urlIn(alert, key)).find((url) => url !== "") ?? "";
-  return [clipped(`- ${parts.filter(Boolean).join(" – ")}`, lineMax), link && `  ${link}`];
+  return [excerptOf(`- ${parts.filter(Boolean).join(" – ")}`), link && `  ${link}`];
 }
 
 function isResolved(alert: Fields): boolean {

@@ -62,6 +62,19 @@ Alertmanager: http://alertmanager:9093/#/alerts?receiver=on%20call`);
     expect(lines[12]).toBe("and 7 more");
   });
 
+  test("of a group that Alertmanager cut to one alert, it is said how many more there are", () => {
+    const text = textOf(alertmanager, group([alert("db1")], { truncatedAlerts: 3 }));
+    expect(text).toContain("\ninstance=db1, severity=page\nand 3 more\n");
+  });
+
+  test("a name is on one line, whatever it holds", () => {
+    const labels = { alertname: "Disk\n\u0007full" };
+    const commonLabels = labels;
+    expect(textOf(alertmanager, group([alert("db1", { labels })], { commonLabels }))).toStartWith(
+      "[FIRING:1] Disk full: db1 is 91 % full\n",
+    );
+  });
+
   test("a group of several names tells them apart", () => {
     const alerts = [alert("db1"), alert("db1", { labels: { alertname: "CPU", instance: "db1" } })];
     const commonLabels = { instance: "db1" };
