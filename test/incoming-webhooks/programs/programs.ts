@@ -7,6 +7,10 @@ const lockOf = (...names: string[]) => readFileSync(pathOf(...names), "utf8");
 
 /** Go is a compiler that not everybody has. */
 export const hasGo = Bun.which("go") !== null;
+if (!hasGo) process.stderr.write("No Go on this machine: Alertmanager and slack-go are NOT tried.\n");
+
+/** How long a test may take that has to build its program first, in milliseconds: as long as a slow machine needs. */
+export const buildMs = 1_800_000;
 
 /**
  * The path of Alertmanager, in the version of `alertmanager/go.mod`. Go does not build in the folder of a module, and the
