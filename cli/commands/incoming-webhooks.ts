@@ -108,7 +108,9 @@ function addCreate(noun: Command, invocation: Invocation): void {
         "",
         `  ${url}`,
         "",
-        ...(setUp ? [...setUp, ""] : made.secret === null ? [] : signingHint(made.secret)),
+        ...(setUp ? [...setUp, ""] : []),
+        // The lines of a sender that proves it in its own way have the secret in them.
+        ...(made.secret === null || sender?.proof ? [] : signingHint(made.secret)),
       ],
       brief: url,
       ...(made.secret === null && !setUp && { next: `curl -d '{"text":"Hello"}' URL` }),

@@ -51,7 +51,7 @@ function addInspect(noun: Command, invocation: Invocation): void {
     }
     const opened = await at.database.ask((db) => getRefusedPost(db, vault, webhook.id, postId));
     const { post, headers, bytes } = opened;
-    const readNow = await readRefusedPost(opened).catch((error: unknown) => {
+    const readNow = await readRefusedPost(webhook.id, opened).catch((error: unknown) => {
       if (error instanceof DomainError) return error.message;
       throw error;
     });
@@ -102,6 +102,7 @@ function addResend(noun: Command, invocation: Invocation): void {
         })),
     });
     const read = await readRefusedPost(
+      webhook.id,
       await database.ask((db) => getRefusedPost(db, vault, webhook.id, postId)),
     );
     const posted = await database.write((tx) =>

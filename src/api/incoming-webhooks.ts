@@ -28,11 +28,11 @@ import {
 import { isRefusal, keepRefusedPost } from "../incoming-webhooks/refused-posts.ts";
 import { IncomingBody, IncomingForm, IncomingHeaders } from "../incoming-webhooks/schemas.ts";
 import { explained } from "../incoming-webhooks/senders/explain.ts";
+import { onceOf } from "../incoming-webhooks/senders/once-of.ts";
 import { messageIn, payloadOf } from "../incoming-webhooks/senders/read-post.ts";
 import type { Sender, SenderResponse } from "../incoming-webhooks/senders/sender.ts";
 import { getSender } from "../incoming-webhooks/senders/senders.ts";
 import { isSigned } from "../incoming-webhooks/store.ts";
-import type { Once } from "../messages/once.ts";
 import { workOf } from "../tracing/request-work.ts";
 
 /** The parts that the ingest route uses. */
@@ -57,22 +57,6 @@ const ok: SenderResponse = {
   body: "ok",
   headers: { "content-type": "text/plain; charset=utf-8" },
 };
-
-/** What the post is to be made once for: the sender's key, or the name that its form gives a delivery. */
-function onceOf(
-  webhookId: string,
-  sender: Sender | undefined,
-  headers: Headers,
-  bytes: Uint8Array,
-): Once | undefined {
-  const key = headers.get("idempotency-key");
-  if (key !== null) {
-    const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-    return { holder: webhookId, key, post: `${sender?.suffix ?? ""} ${hash}` };
-  }
-  const delivery = sender?.deliveryOf?.(headers) ?? null;
-  return delivery === null ? undefined : { holder: webhookId, key: delivery, post: undefined };
-}
 
 /** Whether the error counts as a failed signature. A body too large to verify does, or it would have no limit. */
 function isOfUnsigned(error: unknown): boolean {

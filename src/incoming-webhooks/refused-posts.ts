@@ -63,6 +63,7 @@ export type RefusedPost = {
 export type OpenedPost = {
   post: RefusedPost;
   suffix: string;
+  isProven: boolean;
   headers: Record<string, string>;
   bytes: Buffer;
 };
@@ -136,6 +137,7 @@ export async function getRefusedPost(
   return {
     post: resourceOf(row, sealed),
     suffix: row.suffix,
+    isProven: row.isProven,
     headers: Object.fromEntries(sealed.headers),
     bytes: Buffer.from(sealed.body, "base64"),
   };
@@ -167,8 +169,9 @@ function keptHeaders(headers: Headers): Array<[string, string]> {
   const kept: Array<[string, string]> = [];
   let length = 0;
   for (const [name, value] of headers) {
+    if (unkeptHeaders.test(name)) continue;
     length += name.length + value.length;
-    if (!unkeptHeaders.test(name) && length <= headersLengthMax) kept.push([name, value]);
+    if (length <= headersLengthMax) kept.push([name, value]);
   }
   return kept;
 }

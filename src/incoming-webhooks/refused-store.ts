@@ -47,6 +47,14 @@ export async function deleteRefusedPost(tx: Transaction, id: string): Promise<bo
   return deleted.length > 0;
 }
 
+/** Notes that nobody has proven by the webhook's present secret where its refused posts came from. */
+export async function markRefusedPostsUnproven(tx: Transaction, webhookId: string): Promise<void> {
+  await tx
+    .update(refusedPosts)
+    .set({ isProven: false })
+    .where(and(eq(refusedPosts.webhookId, webhookId), eq(refusedPosts.isProven, true)));
+}
+
 /** Deletes all refused posts of the webhook. */
 export async function deleteRefusedPostsOf(tx: Transaction, webhookId: string): Promise<void> {
   await tx.delete(refusedPosts).where(eq(refusedPosts.webhookId, webhookId));

@@ -10,6 +10,7 @@ import {
   recordWebhook,
   webhookResource,
 } from "./incoming-webhooks.ts";
+import { markRefusedPostsUnproven } from "./refused-store.ts";
 import { isSigned, updateIncomingWebhook } from "./store.ts";
 
 /**
@@ -64,6 +65,8 @@ export async function rotateIncomingSecret(
     previousSecretUntil: overlapMs > 0 ? now() + overlapMs : null,
   };
   await updateIncomingWebhook(tx, webhook.id, change);
+  // Whoever knew the old secret, or none, must not get in by way of a post that is kept.
+  if (overlapMs === 0) await markRefusedPostsUnproven(tx, webhook.id);
   await recordWebhook(tx, webhook, "incoming_webhook.secret_rotated", actor, detailsOf(overlapMs));
   return { ...webhookResource({ ...webhook, ...change }, bot, channel), secret };
 }

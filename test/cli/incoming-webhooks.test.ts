@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { AuditEntry } from "../../src/audit/audit.ts";
 import type { IncomingWebhook } from "../../src/incoming-webhooks/incoming-webhooks.ts";
-import { keys, onTerminal, runJson, runRefused } from "../support/cli.ts";
+import { keys, onTerminal, run, runJson, runRefused } from "../support/cli.ts";
 import { ingestDigest, startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
 
 type Made = IncomingWebhook & { url: string; secret: string | null };
@@ -126,4 +126,12 @@ test("a URL for a program comes with what to paste into it, and takes what that 
 test("a program that is not known is refused, with those that are", async () => {
   const refused = await runRefused(stage.dataDir, ["incoming-webhooks", "create", "--for", "telex"]);
   expect(refused).toMatchObject({ status: 2, message: expect.stringContaining("slack") });
+});
+
+test("a secret is shown also for a program that cannot prove it", async () => {
+  const channel = await stage.channel();
+  const bot = await stage.bot(channel);
+  const create = ["incoming-webhooks", "create", "--bot", bot.name, "--channel", channel.slug, "--signed"];
+  const { stdout } = await run(stage.dataDir, [...create, "--for", "text"]);
+  expect(stdout).toMatch(/whsec_\w+/);
 });

@@ -161,3 +161,38 @@ test("revoking a webhook drops what it has refused", async () => {
   const left = await stage.database.ask((db) => db.select().from(refusedPosts));
   expect(left.filter(({ webhookId }) => webhookId === hook.id)).toEqual([]);
 });
+
+test("a post that was refused twice under one key and then posted is not posted again", async () => {
+  const closed = await stage.channel("private");
+  const hook = await stage.incoming(closed);
+  const member = (verb: string) =>
+    runJson(stage.dataDir, ["channels", verb, closed.slug, hook.bot.id, "--yes"]);
+  const send = async () =>
+    (await stage.send(hook.token, { text: "once" }, { "idempotency-key": "k9" })).status;
+  await member("remove-member");
+  expect([await send(), await send()]).toEqual([403, 403]);
+  await member("add-member");
+  expect(await send()).toBe(202);
+  for (const { id } of await inspect(hook)) await runJson(stage.dataDir, command("resend", hook, id));
+  const posted = (await stage.messages(closed)).filter(({ body }) => body === "once");
+  expect(posted.length).toBe(1);
+});
+
+test("a post that came before the webhook had its present secret cannot be resent", async () => {
+  const hook = await stage.incoming(channel);
+  await stage.send(hook.token, { text: 7, attachments });
+  const [post] = await inspect(hook);
+  await runJson(stage.dataDir, ["incoming-webhooks", "rotate-secret", hook.id, "--yes"]);
+  const refused = await runRefused(stage.dataDir, command("resend", hook, post?.id ?? ""));
+  expect(refused.message).toContain("before the webhook's present secret");
+});
+
+test("long credentials leave room for the headers that are kept", async () => {
+  const hook = await stage.incoming(channel);
+  const form = new URLSearchParams({ payload: "{}" }).toString();
+  const type = "application/x-www-form-urlencoded";
+  await stage.send(hook.token, form, { authorization: `Bearer ${"x".repeat(9_000)}`, "content-type": type });
+  const [post] = await inspect(hook);
+  const shown = await runJson<{ headers: object }>(stage.dataDir, command("inspect", hook, post?.id ?? ""));
+  expect(shown.headers).toMatchObject({ "content-type": type });
+});

@@ -2,12 +2,14 @@ import { isMember } from "../../channels/member-store.ts";
 import type { Transaction } from "../../database/database.ts";
 import { DomainError, forbidden } from "../../errors.ts";
 import { record } from "../../audit/audit.ts";
+import type { Once } from "../../messages/once.ts";
 import type { Message } from "../../messages/schemas.ts";
 import { getIncomingWebhook } from "../incoming-webhooks.ts";
 import { appendIncoming } from "../ingest.ts";
 import type { IncomingPayload } from "../payload.ts";
 import type { OpenedPost, RefusedPost } from "../refused-posts.ts";
 import { deleteRefusedPost } from "../refused-store.ts";
+import { onceOf } from "./once-of.ts";
 import { messageIn, payloadOf } from "./read-post.ts";
 import type { Sender } from "./sender.ts";
 import { recognizedSender, senderOf } from "./senders.ts";
@@ -17,6 +19,8 @@ export type Resendable = {
   post: RefusedPost;
   /** The end of the address whose form it is read in; empty for the specified one. */
   readAs: string;
+  /** What it is made once for, as when it arrived. */
+  once: Once | undefined;
   message: IncomingPayload;
 };
 
@@ -26,16 +30,21 @@ export type Resendable = {
  * @throws DomainError `forbidden` for a post that is not kept as a whole, or whose sender is in doubt; `invalid` when no
  *   form takes it.
  */
-export async function readRefusedPost(opened: OpenedPost): Promise<Resendable> {
+export async function readRefusedPost(webhookId: string, opened: OpenedPost): Promise<Resendable> {
   const { post, bytes, suffix } = opened;
   if (post.code === "unauthenticated")
     throw forbidden("Nobody has proven that this post came from the sender: have it sent again, signed.");
+  if (!opened.isProven)
+    throw forbidden(
+      "The post came before the webhook's present secret: have it sent again, signed with that.",
+    );
   if (!post.can_be_resent) throw forbidden("The post was too long to be kept as a whole.");
   const headers = new Headers(opened.headers);
   const own = suffix === "" ? undefined : senderOf(suffix);
+  const once = onceOf(webhookId, own, headers, bytes);
   const read = async (sender: Sender | undefined): Promise<Resendable> => {
     const message = messageIn(sender, await payloadOf(sender, bytes, headers), headers);
-    return { post, readAs: sender === undefined ? "" : `/${sender.suffix}`, message };
+    return { post, readAs: sender === undefined ? "" : `/${sender.suffix}`, once, message };
   };
   try {
     return await read(own);
@@ -47,21 +56,22 @@ export async function readRefusedPost(opened: OpenedPost): Promise<Resendable> {
 }
 
 /**
- * Posts a refused post that has been read, and keeps it no longer. Returns the message.
+ * Posts a refused post that has been read, and keeps it no longer. Returns the message; where it was posted under its key
+ * meanwhile, the message from that time.
  * @throws DomainError `not_found` when the webhook is revoked or the post was resent meanwhile; `forbidden` when the bot
  *   is not in the channel or the channel is archived.
  */
 export async function resendRefusedPost(
   tx: Transaction,
   { teamId, webhookId }: { teamId: string; webhookId: string },
-  { post, readAs, message }: Resendable,
+  { post, readAs, once, message }: Resendable,
   actor: string,
 ): Promise<Message> {
   const found = await getIncomingWebhook(tx, teamId, webhookId);
   if (!(await deleteRefusedPost(tx, post.id)))
     throw new DomainError("not_found", "The post was resent meanwhile, or newer ones took its place.");
   const live = { ...found, isMember: isMember(tx, found.channel.id, found.bot.id) };
-  const posted = appendIncoming(tx, live, () => message);
+  const posted = appendIncoming(tx, live, () => message, once);
   await record(tx, {
     teamId,
     actor,

@@ -33,7 +33,7 @@ export const uptimeKuma: Sender = {
 /** A test and the end of a certificate have no heartbeat: they say what they have to say in `msg`. */
 function titleOf(fields: Fields, monitor: Fields, heartbeat: Fields): string {
   const name = excerptOf(textIn(monitor, "name"));
-  const state = states[Number(heartbeat.status ?? Number.NaN)];
+  const state = states[Number(textIn(heartbeat, "status") || Number.NaN)];
   if (name === "" || state === undefined) {
     return clipped(textIn(fields, "msg"), 1000) || "Uptime Kuma sent a notification without text";
   }

@@ -242,6 +242,7 @@ export const chatStores: Record<string, StoreCalls> = {
       selectRefusedPosts: [(tx) => refused.selectRefusedPosts(tx, "w-1")],
       selectSealedPosts: [(tx) => refused.selectSealedPosts(tx, "r-1", 10)],
       updateRefusedPost: [(tx) => refused.updateRefusedPost(tx, "r-3", Buffer.from([2]))],
+      markRefusedPostsUnproven: [(tx) => refused.markRefusedPostsUnproven(tx, "w-9")],
       deleteRefusedPostsBeyond: [(tx) => refused.deleteRefusedPostsBeyond(tx, refusedPost("r-3"), 2)],
       deleteRefusedPost: [
         (tx) => refused.deleteRefusedPost(tx, "r-2"),

@@ -213,3 +213,30 @@ test("whatever becomes of their payloads, no post of theirs fails", async () => 
     expect([200, 413, 422], `${sender}, post ${n}`).toContain(status);
   }
 });
+
+test("only a repetition of the same post counts as the same delivery", async () => {
+  const open = await stage.incoming(await stage.channel());
+  const event = (title: string) =>
+    JSON.stringify({ object_kind: "issue", object_attributes: { action: "open", iid: 1, title } });
+  const headers = { "x-gitlab-event-uuid": "same", "x-github-delivery": "same", "request-id": "same" };
+  const inOpen = async () => (await stage.messages({ ...channel, id: open.channel.id })).length;
+  const before = await inOpen();
+  for (const [sender, body] of [
+    ["gitlab", event("one")],
+    ["gitlab", event("two")],
+    ["github", event("one")],
+    ["sentry", event("one")],
+    ["sentry", event("one")],
+  ] as const) {
+    expect(await post(sender, body, headers, open)).toEqual(ok);
+  }
+  expect((await inOpen()) - before).toBe(4);
+  for (const name of ["", "Schlüssel", "x".repeat(300)])
+    expect(await post("github", event("three"), { "x-github-delivery": name }, open)).toEqual(ok);
+});
+
+test("a state that is no number is no error of ours", async () => {
+  const open = await stage.incoming(await stage.channel());
+  const body = JSON.stringify({ monitor: { name: "m" }, heartbeat: { status: { toString: 1, valueOf: 2 } } });
+  expect((await post("uptime-kuma", body, {}, open)).status).toBeLessThan(500);
+});
