@@ -17,8 +17,9 @@ export function linesOfAttachment(attachment: Fields, before: string): string[] 
   lines.push(...objectsIn(attachment, "fields").map(fieldLine).filter(Boolean));
   const links = ["title_link", "image_url", "thumb_url"].map((name) => textIn(attachment, name));
   lines.push(...objectsIn(attachment, "actions").map(action).filter(Boolean));
-  const text = lines.join("\n");
-  lines.push(...links.filter((url) => !text.includes(url)).flatMap(say));
+  // Found once for all links: to search the text for each would take the square of its length.
+  const shown = new Set(lines.join("\n").match(/https?:\/\/[^\s)]+/g));
+  lines.push(...links.filter((url) => !shown.has(url)).flatMap(say));
   lines.push(...say(textIn(attachment, "footer")));
   return lines.length > 0 ? lines : say(textIn(attachment, "fallback"));
 }
