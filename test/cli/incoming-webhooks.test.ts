@@ -109,14 +109,17 @@ test("on a terminal prompts ask for the bot and one of its channels, and revokin
   expect(await screen.ended()).toBe(0);
 });
 
-test("a URL for a program comes with what to paste into it, and takes what that posts", async () => {
+test.each([
+  ["no secret", []],
+  ["a secret", ["--signed"]],
+])("a URL with %s comes with what to paste into a script, and takes what that posts", async (_, flags) => {
   const channel = await stage.channel();
   const bot = await stage.bot(channel);
   const create = ["incoming-webhooks", "create", "--bot", bot.name, "--channel", channel.slug];
-  const made = await json<Made & { set_up: string[] }>(...create, "--for", "text");
+  const made = await json<Made & { set_up: string[] }>(...create, ...flags, "--for", "text");
   expect(made.url).toMatch(/\/ply_in_[0-9A-Za-z]+\/text$/);
-  expect(made.signed).toBe(false);
-  const pasted = made.set_up.find((line) => line.includes("curl")) ?? "";
+  expect(made.signed).toBe(flags.length > 0);
+  const pasted = made.set_up.filter((line) => line.startsWith("  ")).join("\n");
   const served = pasted.replace(/http:\/\/localhost:\d+/, stage.server.url);
   const child = Bun.spawn(["sh", "-c", served], { stdout: "pipe" });
   expect(await child.stdout.text()).toBe("ok");
@@ -128,10 +131,14 @@ test("a program that is not known is refused, with those that are", async () => 
   expect(refused).toMatchObject({ status: 2, message: expect.stringContaining("slack") });
 });
 
-test("a secret is shown also for a program that cannot prove it", async () => {
-  const channel = await stage.channel();
-  const bot = await stage.bot(channel);
-  const create = ["incoming-webhooks", "create", "--bot", bot.name, "--channel", channel.slug, "--signed"];
-  const { stdout } = await run(stage.dataDir, [...create, "--for", "text"]);
-  expect(stdout).toMatch(/whsec_\w+/);
-});
+test.each(["slack", "discord", "sentry"])(
+  "a secret for %s, which cannot prove it, is advised against",
+  async (program) => {
+    const channel = await stage.channel();
+    const bot = await stage.bot(channel);
+    const create = ["incoming-webhooks", "create", "--bot", bot.name, "--channel", channel.slug, "--signed"];
+    const { stdout } = await run(stage.dataDir, [...create, "--for", program]);
+    expect(stdout).toMatch(/whsec_\w+/);
+    expect(stdout).toContain("create the webhook without --signed");
+  },
+);

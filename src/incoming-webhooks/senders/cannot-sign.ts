@@ -3,6 +3,7 @@ export function cannotSign(secret: string | null): string[] {
   if (secret === null) return [];
   return [
     "",
-    "Such programs cannot sign what they post, so all of it would be refused: create it without --signed.",
+    "It cannot sign with this webhook's secret, so all that it posts would be refused:",
+    "create the webhook without --signed.",
   ];
 }

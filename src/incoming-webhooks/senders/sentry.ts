@@ -1,3 +1,4 @@
+import { cannotSign } from "./cannot-sign.ts";
 import { eventText, excerptOf, inWords, oneLine } from "./event-text.ts";
 import { type Fields, objectIn, objectOf, textIn, textsIn } from "./fields.ts";
 import type { Sender } from "./sender.ts";
@@ -16,13 +17,14 @@ export const sentry: Sender = {
   }),
   isFrom: ({ headers }) => headers.has("sentry-hook-resource"),
   deliveryOf: (headers) => headers.get("request-id"),
-  setUp: (address) => [
+  setUp: (address, secret) => [
     "In Sentry: Settings → Custom Integrations → Create New Integration → Internal, with",
     "",
     `  Webhook URL:        ${address}`,
     "  Alert Rule Action:  on",
     "",
     "then choose the integration as an action of your alerts.",
+    ...cannotSign(secret),
   ],
 };
 
