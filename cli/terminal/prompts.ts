@@ -2,6 +2,7 @@ import type { Key } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { forbidColor } from "../../src/config.ts";
 import { DomainError } from "../../src/errors.ts";
+import { printable } from "./printable.ts";
 
 /** The person at the terminal cancelled a prompt. */
 export class Cancelled extends Error {
@@ -58,7 +59,12 @@ export class Prompts {
   ): Promise<string> {
     if (given !== undefined) return given;
     const { autocomplete } = await this.#ask(asked);
-    const options = await asked.choices();
+    // Others may have chosen what is in them.
+    const options = (await asked.choices()).map(({ value, label, hint }) => ({
+      value,
+      label: printable(label),
+      ...(hint !== undefined && { hint: printable(hint) }),
+    }));
     if (options.length === 0)
       throw new DomainError("not_found", `${asked.question} There is nothing to choose from.`);
     // A filter that matches nothing leaves nothing selected.
