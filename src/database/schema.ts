@@ -161,6 +161,7 @@ export const refusedPosts = sqliteTable("refused_posts", {
   code: text({ enum: ["invalid", "forbidden", "unauthenticated", "too_large"] }).notNull(),
   at: integer().notNull(),
   post: blob({ mode: "buffer" }).notNull(),
+  isSuperseded: integer("is_superseded", { mode: "boolean" }).notNull().default(false),
 });
 
 export const subscriptions = sqliteTable("subscriptions", {

@@ -30,7 +30,10 @@ const headersLengthMax = 8 * 1024;
 
 /** Headers that hold credentials, or that say nothing about the post. */
 const unkeptHeaders =
-  /authorization|cookie|signature|token|secret|api-?key|^(host|connection|content-length|accept.*)$/i;
+  /auth|cookie|session|signature|token|secret|password|(?<!^idempotency-)key|^(host|connection|content-length|accept.*)$/i;
+
+/** The start of a secret of ours: proxies add headers that hold the address of the request. */
+const secretStart = /(?:ply(?:_|%5f)(?:bot|pat|in)|whsec)(?:_|%5f)/i;
 
 /** A post as it arrived: `bytes` is undefined where it was not read. */
 export type Arrived = {
@@ -63,7 +66,10 @@ export type RefusedPost = {
 export type OpenedPost = {
   post: RefusedPost;
   suffix: string;
+  /** Whether its sender knew what the webhook asked for at that time. */
   isProven: boolean;
+  /** Whether that has been replaced since. */
+  isSuperseded: boolean;
   headers: Record<string, string>;
   bytes: Buffer;
 };
@@ -104,27 +110,31 @@ export async function keepRefusedPost(
       code,
       at: now(),
       post: await vault.seal(tx, JSON.stringify(sealed), placeOf(id)),
+      isSuperseded: false,
     };
     await insertRefusedPost(tx, row);
     await deleteRefusedPostsBeyond(tx, row, isProven ? keptMax : unprovenMax);
   });
 }
 
-/**
- * Returns the webhook's refused posts, newest first.
- * @throws DomainError `key_missing` when they cannot be decrypted.
- */
+/** Returns the webhook's refused posts, newest first. One that cannot be decrypted says so as its reason. */
 export async function listRefusedPosts(
   db: Connection,
   vault: Vault,
   webhookId: string,
 ): Promise<RefusedPost[]> {
-  return (await selectRefusedPosts(db, webhookId)).map((row) => resourceOf(row, opened(vault, row)));
+  return (await selectRefusedPosts(db, webhookId)).map((row) => {
+    const why = vault.whyUnreadable(row.post, placeOf(row.id), kind);
+    return resourceOf(
+      row,
+      why === undefined ? opened(vault, row) : { reason: why, headers: [], body: "", size: null },
+    );
+  });
 }
 
 /**
  * Returns the webhook's refused post of this id, or of this unique part of one, with what arrived.
- * @throws DomainError `not_found`; `conflict` when the part is not unique; `key_missing` as `listRefusedPosts`.
+ * @throws DomainError `not_found`; `conflict` when the part is not unique; `key_missing` when it cannot be decrypted.
  */
 export async function getRefusedPost(
   db: Connection,
@@ -138,10 +148,13 @@ export async function getRefusedPost(
     post: resourceOf(row, sealed),
     suffix: row.suffix,
     isProven: row.isProven,
+    isSuperseded: row.isSuperseded,
     headers: Object.fromEntries(sealed.headers),
     bytes: Buffer.from(sealed.body, "base64"),
   };
 }
+
+const kind = { name: "refused post", remedy: "it is lost" };
 
 /** The row that a refused post is encrypted for. */
 export function placeOf(id: string): `refused_posts:${string}` {
@@ -149,7 +162,7 @@ export function placeOf(id: string): `refused_posts:${string}` {
 }
 
 function opened(vault: Vault, { id, post }: RefusedPostRow): Sealed {
-  return JSON.parse(vault.open(post, placeOf(id), { name: "refused post", remedy: "it is lost" })) as Sealed;
+  return JSON.parse(vault.open(post, placeOf(id), kind)) as Sealed;
 }
 
 function resourceOf(row: RefusedPostRow, { reason, body, size }: Sealed): RefusedPost {
@@ -161,7 +174,7 @@ function resourceOf(row: RefusedPostRow, { reason, body, size }: Sealed): Refuse
     code: row.code,
     reason,
     size,
-    can_be_resent: row.isProven && size === keptBytes,
+    can_be_resent: row.isProven && !row.isSuperseded && size === keptBytes,
   };
 }
 
@@ -169,9 +182,11 @@ function keptHeaders(headers: Headers): Array<[string, string]> {
   const kept: Array<[string, string]> = [];
   let length = 0;
   for (const [name, value] of headers) {
-    if (unkeptHeaders.test(name)) continue;
-    length += name.length + value.length;
-    if (length <= headersLengthMax) kept.push([name, value]);
+    if (unkeptHeaders.test(name) || secretStart.test(value)) continue;
+    const more = name.length + value.length;
+    if (length + more > headersLengthMax) continue;
+    length += more;
+    kept.push([name, value]);
   }
   return kept;
 }

@@ -38,20 +38,21 @@ export async function selectRefusedPosts(db: Connection, webhookId: string): Pro
     .orderBy(desc(refusedPosts.id));
 }
 
-/** Deletes the post. Returns whether it was there. */
-export async function deleteRefusedPost(tx: Transaction, id: string): Promise<boolean> {
-  const deleted = await tx
-    .delete(refusedPosts)
-    .where(eq(refusedPosts.id, id))
-    .returning({ id: refusedPosts.id });
-  return deleted.length > 0;
+/** Returns the post; undefined if there is none. */
+export async function selectRefusedPost(db: Connection, id: string): Promise<RefusedPostRow | undefined> {
+  const [row] = await db.select().from(refusedPosts).where(eq(refusedPosts.id, id));
+  return row;
 }
 
-/** Notes that nobody has proven by the webhook's present secret where its refused posts came from. */
-export async function markRefusedPostsUnproven(tx: Transaction, webhookId: string): Promise<void> {
+export async function deleteRefusedPost(tx: Transaction, id: string): Promise<void> {
+  await tx.delete(refusedPosts).where(eq(refusedPosts.id, id));
+}
+
+/** Notes that what the senders of the webhook's refused posts knew has been replaced. */
+export async function markRefusedPostsSuperseded(tx: Transaction, webhookId: string): Promise<void> {
   await tx
     .update(refusedPosts)
-    .set({ isProven: false })
+    .set({ isSuperseded: true })
     .where(and(eq(refusedPosts.webhookId, webhookId), eq(refusedPosts.isProven, true)));
 }
 

@@ -10,7 +10,7 @@ import {
   recordWebhook,
   webhookResource,
 } from "./incoming-webhooks.ts";
-import { markRefusedPostsUnproven } from "./refused-store.ts";
+import { markRefusedPostsSuperseded } from "./refused-store.ts";
 import { isSigned, updateIncomingWebhook } from "./store.ts";
 
 /**
@@ -34,6 +34,8 @@ export async function rotateIncomingAddress(
     previousTokenUntil: overlapMs > 0 ? now() + overlapMs : null,
   };
   await updateIncomingWebhook(tx, webhook.id, change);
+  // Where the address alone lets posts in, it may have been replaced because others knew it.
+  if (overlapMs === 0 && !isSigned(webhook)) await markRefusedPostsSuperseded(tx, webhook.id);
   await recordWebhook(tx, webhook, "incoming_webhook.address_rotated", actor, detailsOf(overlapMs));
   return { ...webhookResource({ ...webhook, ...change }, bot, channel), token };
 }
@@ -66,7 +68,7 @@ export async function rotateIncomingSecret(
   };
   await updateIncomingWebhook(tx, webhook.id, change);
   // Whoever knew the old secret, or none, must not get in by way of a post that is kept.
-  if (overlapMs === 0) await markRefusedPostsUnproven(tx, webhook.id);
+  if (overlapMs === 0) await markRefusedPostsSuperseded(tx, webhook.id);
   await recordWebhook(tx, webhook, "incoming_webhook.secret_rotated", actor, detailsOf(overlapMs));
   return { ...webhookResource({ ...webhook, ...change }, bot, channel), secret };
 }

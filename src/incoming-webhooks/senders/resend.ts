@@ -8,7 +8,7 @@ import { getIncomingWebhook } from "../incoming-webhooks.ts";
 import { appendIncoming } from "../ingest.ts";
 import type { IncomingPayload } from "../payload.ts";
 import type { OpenedPost, RefusedPost } from "../refused-posts.ts";
-import { deleteRefusedPost } from "../refused-store.ts";
+import { deleteRefusedPost, selectRefusedPost } from "../refused-store.ts";
 import { onceOf } from "./once-of.ts";
 import { messageIn, payloadOf } from "./read-post.ts";
 import type { Sender } from "./sender.ts";
@@ -34,10 +34,7 @@ export async function readRefusedPost(webhookId: string, opened: OpenedPost): Pr
   const { post, bytes, suffix } = opened;
   if (post.code === "unauthenticated")
     throw forbidden("Nobody has proven that this post came from the sender: have it sent again, signed.");
-  if (!opened.isProven)
-    throw forbidden(
-      "The post came before the webhook's present secret: have it sent again, signed with that.",
-    );
+  if (opened.isSuperseded) throw superseded();
   if (!post.can_be_resent) throw forbidden("The post was too long to be kept as a whole.");
   const headers = new Headers(opened.headers);
   const own = suffix === "" ? undefined : senderOf(suffix);
@@ -59,7 +56,7 @@ export async function readRefusedPost(webhookId: string, opened: OpenedPost): Pr
  * Posts a refused post that has been read, and keeps it no longer. Returns the message; where it was posted under its key
  * meanwhile, the message from that time.
  * @throws DomainError `not_found` when the webhook is revoked or the post was resent meanwhile; `forbidden` when the bot
- *   is not in the channel or the channel is archived.
+ *   is not in the channel, the channel is archived, or what the sender knew was replaced meanwhile.
  */
 export async function resendRefusedPost(
   tx: Transaction,
@@ -68,8 +65,11 @@ export async function resendRefusedPost(
   actor: string,
 ): Promise<Message> {
   const found = await getIncomingWebhook(tx, teamId, webhookId);
-  if (!(await deleteRefusedPost(tx, post.id)))
+  const kept = await selectRefusedPost(tx, post.id);
+  if (!kept)
     throw new DomainError("not_found", "The post was resent meanwhile, or newer ones took its place.");
+  if (kept.isSuperseded) throw superseded();
+  await deleteRefusedPost(tx, post.id);
   const live = { ...found, isMember: isMember(tx, found.channel.id, found.bot.id) };
   const posted = appendIncoming(tx, live, () => message, once);
   await record(tx, {
@@ -80,4 +80,10 @@ export async function resendRefusedPost(
     details: { name: found.webhook.name, message: posted.id, address: readAs },
   });
   return posted;
+}
+
+function superseded(): DomainError {
+  return forbidden(
+    "The address or the secret that this post came with has been replaced since: have it sent again.",
+  );
 }

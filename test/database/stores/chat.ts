@@ -34,6 +34,7 @@ const refusedPost = (id: string) => ({
   webhookId: "w-1",
   suffix: "slack",
   isProven: true,
+  isSuperseded: false,
   code: "invalid" as const,
   at,
   post: Buffer.from([1]),
@@ -242,8 +243,12 @@ export const chatStores: Record<string, StoreCalls> = {
       selectRefusedPosts: [(tx) => refused.selectRefusedPosts(tx, "w-1")],
       selectSealedPosts: [(tx) => refused.selectSealedPosts(tx, "r-1", 10)],
       updateRefusedPost: [(tx) => refused.updateRefusedPost(tx, "r-3", Buffer.from([2]))],
-      markRefusedPostsUnproven: [(tx) => refused.markRefusedPostsUnproven(tx, "w-9")],
+      markRefusedPostsSuperseded: [(tx) => refused.markRefusedPostsSuperseded(tx, "w-9")],
       deleteRefusedPostsBeyond: [(tx) => refused.deleteRefusedPostsBeyond(tx, refusedPost("r-3"), 2)],
+      selectRefusedPost: [
+        (tx) => refused.selectRefusedPost(tx, "r-3"),
+        (tx) => refused.selectRefusedPost(tx, "r-9"),
+      ],
       deleteRefusedPost: [
         (tx) => refused.deleteRefusedPost(tx, "r-2"),
         (tx) => refused.deleteRefusedPost(tx, "r-2"),
