@@ -32,6 +32,7 @@ import { onceOf } from "../incoming-webhooks/senders/once-of.ts";
 import { messageIn, payloadOf } from "../incoming-webhooks/senders/read-post.ts";
 import type { Sender, SenderResponse } from "../incoming-webhooks/senders/sender.ts";
 import { getSender } from "../incoming-webhooks/senders/senders.ts";
+import { whyUnproven } from "../incoming-webhooks/signature.ts";
 import { isSigned } from "../incoming-webhooks/store.ts";
 import { workOf } from "../tracing/request-work.ts";
 
@@ -125,10 +126,10 @@ export function ingestRoutes({ database, vault, ingestRateLimit, wrongCredential
       const { code } = error;
       const told = code === "invalid" ? explained(error, sender, payload, request.headers) : error;
       const arrived = { suffix: sender?.suffix ?? "", headers: request.headers, bytes, isProven };
+      // A 401 says the same for any of these (specification part 5, rule 5); the operator is told more.
+      const why = code === "unauthenticated" ? whyUnproven(request.headers, sender?.proof) : told.message;
       // The sender is told why in any case.
-      await keepRefusedPost({ database, vault }, hash, arrived, { code, reason: told.message }).catch(
-        () => {},
-      );
+      await keepRefusedPost({ database, vault }, hash, arrived, { code, reason: why }).catch(() => {});
       throw told;
     }
   };

@@ -53,7 +53,11 @@ export async function checkKey(
   return [
     failed(
       check,
-      `Signing secrets or headers cannot be read: those of ${subscriptions} subscriptions and ${incoming_webhooks} incoming webhooks. ${reason}`,
+      `Signing secrets or headers cannot be read: those of ${counted(subscriptions, "subscription")} and ${counted(incoming_webhooks, "incoming webhook")}. ${reason}`,
     ),
   ];
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

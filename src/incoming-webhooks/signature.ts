@@ -4,6 +4,8 @@ import { timingSafeEqual } from "node:crypto";
 export type Proof = {
   /** Compares in constant time. */
   isGiven: (headers: Headers, rawBody: Uint8Array, secret: string) => boolean;
+  /** The headers that carry it. */
+  headers: readonly string[];
   /** What to set in the sender, as the 401 says it. */
   remedy: string;
 };
@@ -21,6 +23,15 @@ export function isValidSignature(header: string | null, rawBody: Uint8Array, sec
     Buffer.from(given, "hex"),
     new Bun.CryptoHasher("sha256", secret).update(rawBody).digest(),
   );
+}
+
+/** Says, to those who run the server, what a request without a valid proof had instead of one. */
+export function whyUnproven(headers: Headers, proof: Proof | undefined): string {
+  const names = ["X-Signature-256", ...(proof?.headers ?? [])];
+  const found = names.filter((name) => headers.has(name));
+  return found.length === 0
+    ? `The request had no ${names.join(" or ")}.`
+    : `The request's ${found.join(" and ")} did not match the webhook's secret.`;
 }
 
 /** Whether the text is the secret. Compares hashes of the two, whose lengths tell nothing, in constant time. */

@@ -100,6 +100,27 @@ describe("what came by an address or with a secret that has been replaced", () =
   });
 });
 
+test("a post without a valid signature says whether it had none or a wrong one", async () => {
+  const hook = await stage.incoming(channel, { signed: true });
+  const wrong = ingestDigest(body, `${hook.secret}x`);
+  const posts: Array<[string, Record<string, string>]> = [
+    ["", {}],
+    ["", { "x-signature-256": wrong }],
+    ["/github", { "x-signature-256": wrong, "x-hub-signature-256": wrong }],
+    ["/gitlab", {}],
+  ];
+  for (const [ending, headers] of posts) {
+    const address = `${stage.server.url}/webhooks/incoming/${hook.token}${ending}`;
+    expect((await fetch(address, { method: "POST", body, headers })).status).toBe(401);
+  }
+  expect((await inspect(hook)).map(({ reason }) => reason).reverse()).toEqual([
+    "The request had no X-Signature-256.",
+    "The request's X-Signature-256 did not match the webhook's secret.",
+    "The request's X-Signature-256 and X-Hub-Signature-256 did not match the webhook's secret.",
+    "The request had no X-Signature-256 or X-Gitlab-Token.",
+  ]);
+});
+
 test("a post that was too large to be read is said to be that, signed or not", async () => {
   const hook = await stage.incoming(channel, { signed: true });
   expect((await stage.send(hook.token, "x".repeat(1_100_000))).status).toBe(413);

@@ -118,7 +118,7 @@ describe("without the key that they were encrypted with", () => {
       const pinged = await run(stage.dataDir, ["webhooks", "ping", id]);
       expect([pinged.status, pinged.stderr]).toEqual([1, expect.stringContaining("headers cannot be read")]);
       const doctor = await run(stage.dataDir, ["doctor"]);
-      expect(doctor.stdout).toContain("those of 1 subscriptions");
+      expect(doctor.stdout).toContain("those of 1 subscription and 0 incoming webhooks");
 
       const one = await stage.api.patch(`/webhooks/${id}`, { headers: { "x-one": "another value" } });
       expect([one.status, one.json.message]).toEqual([

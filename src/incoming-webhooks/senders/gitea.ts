@@ -3,6 +3,8 @@ import { objectOf } from "./fields.ts";
 import { forgeEventText } from "./forge-events.ts";
 import type { Sender } from "./sender.ts";
 
+const signatures = ["X-Gitea-Signature", "X-Forgejo-Signature", "X-Hub-Signature-256"];
+
 /** Webhooks of Gitea and Forgejo, signed with the webhook's secret. */
 export const gitea: Sender = {
   suffix: "gitea",
@@ -18,9 +20,8 @@ export const gitea: Sender = {
   isFrom: ({ headers }) => headers.has("x-gitea-event") || headers.has("x-forgejo-event"),
   proof: {
     isGiven: (headers, rawBody, secret) =>
-      ["x-gitea-signature", "x-forgejo-signature", "x-hub-signature-256"].some((name) =>
-        isValidSignature(headers.get(name), rawBody, secret),
-      ),
+      signatures.some((name) => isValidSignature(headers.get(name), rawBody, secret)),
+    headers: signatures,
     remedy: "Enter the webhook's signing secret as the Secret of the webhook in Gitea.",
   },
   deliveryOf: (headers) => headers.get("x-gitea-delivery") ?? headers.get("x-forgejo-delivery"),

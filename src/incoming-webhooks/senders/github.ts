@@ -16,6 +16,7 @@ export const github: Sender = {
   proof: {
     isGiven: (headers, rawBody, secret) =>
       isValidSignature(headers.get("x-hub-signature-256"), rawBody, secret),
+    headers: ["X-Hub-Signature-256"],
     remedy: "Enter the webhook's signing secret as the Secret of the webhook in GitHub.",
   },
   deliveryOf: (headers) => headers.get("x-github-delivery"),

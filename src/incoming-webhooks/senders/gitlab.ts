@@ -15,6 +15,7 @@ export const gitlab: Sender = {
   isFrom: ({ headers }) => headers.has("x-gitlab-event"),
   proof: {
     isGiven: (headers, _rawBody, secret) => isSameSecret(headers.get("x-gitlab-token"), secret),
+    headers: ["X-Gitlab-Token"],
     remedy: "Enter the webhook's signing secret as the Secret token of the webhook in GitLab.",
   },
   deliveryOf: (headers) => headers.get("x-gitlab-event-uuid"),
