@@ -21,6 +21,7 @@ import refusedPosts from "../../migrations/0020_refused_posts.sql" with { type: 
 import idempotencyKeys from "../../migrations/0021_idempotency_keys.sql" with { type: "text" };
 import incomingOverlap from "../../migrations/0022_incoming_overlap.sql" with { type: "text" };
 import refusedSuperseded from "../../migrations/0023_refused_posts_superseded.sql" with { type: "text" };
+import endedSecrets from "../../migrations/0024_ended_secrets.sql" with { type: "text" };
 import { completeEarlyTables } from "../../migrations/0004_early_tables.ts";
 import { hashSignedAddresses } from "../../migrations/0010_signed_addresses.ts";
 
@@ -53,4 +54,5 @@ export const migrations: readonly Migration[] = [
   { name: "0021_idempotency_keys", sql: idempotencyKeys },
   { name: "0022_incoming_overlap", sql: incomingOverlap },
   { name: "0023_refused_posts_superseded", sql: refusedSuperseded },
+  { name: "0024_ended_secrets", sql: endedSecrets },
 ];

@@ -10,6 +10,8 @@ import {
 import { beforeFanOuts, deleteFanOut, type FanOutKey, selectFanOutsAfter } from "../outbox/fan-out-store.ts";
 import { deleteJobs, deleteJobsBefore, endOfQueue, selectJobsBackwards } from "../outbox/job-store.ts";
 import type { Log } from "../log/log.ts";
+import { deleteRefusedPostsBefore } from "../incoming-webhooks/refused-store.ts";
+import { forgetEndedSecrets } from "../incoming-webhooks/store.ts";
 import { keyLifeMs } from "../messages/once.ts";
 import { deleteIdempotencyKeysBefore } from "../messages/once-store.ts";
 import {
@@ -43,7 +45,9 @@ type Alone = (work: () => Promise<void>) => Promise<void>;
 /**
  * Deletes expired data: the jobs of deleted subscriptions, attempts and the jobs of disabled subscriptions older than
  * `days` (`WEBHOOKS_DELIVERY_RETENTION_DAYS`), events as old that no attempt or job refers to, and deleted subscriptions
- * that nothing refers to, with their secrets, and idempotency keys that have had their day. With 0 days all attempts and events are kept.
+ * that nothing refers to, with their secrets, idempotency keys that have had their day, refused posts as old as those
+ * attempts, and the secrets of incoming webhooks whose overlap has ended. With 0 days all attempts, events and refused
+ * posts are kept.
  */
 export class Retention {
   readonly #database: Database;
@@ -87,6 +91,8 @@ export class Retention {
     // After a day no attempt that was in flight at the deletion can still be logged.
     const subscriptions = await this.#deleteSubscriptions(now - dayMs);
     await this.#repeat((tx) => deleteIdempotencyKeysBefore(tx, now - keyLifeMs, rowsPerStep));
+    await this.#repeat((tx) => forgetEndedSecrets(tx, now));
+    if (this.#days > 0) await this.#repeat((tx) => deleteRefusedPostsBefore(tx, before, rowsPerStep));
     this.#log.info({ jobs, attempts, events, subscriptions }, "retention.swept");
   }
 

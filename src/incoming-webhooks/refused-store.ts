@@ -1,6 +1,7 @@
-import { and, desc, eq, gt, inArray, lte } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, lt, lte } from "drizzle-orm";
 import type { Connection, Transaction } from "../database/database.ts";
 import { refusedPosts } from "../database/schema.ts";
+import { firstIdAt } from "../system/first-id.ts";
 
 export type RefusedPostRow = typeof refusedPosts.$inferSelect;
 
@@ -54,6 +55,23 @@ export async function markRefusedPostsSuperseded(tx: Transaction, webhookId: str
     .update(refusedPosts)
     .set({ isSuperseded: true })
     .where(and(eq(refusedPosts.webhookId, webhookId), eq(refusedPosts.isProven, true)));
+}
+
+/** Deletes at most `limit` refused posts from before the time, in milliseconds since 1970. Returns how many. */
+export async function deleteRefusedPostsBefore(
+  tx: Transaction,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const doomed = await tx
+    .select({ id: refusedPosts.id })
+    .from(refusedPosts)
+    .where(lt(refusedPosts.id, firstIdAt(before)))
+    .orderBy(refusedPosts.id)
+    .limit(limit);
+  const ids = doomed.map(({ id }) => id);
+  if (ids.length > 0) await tx.delete(refusedPosts).where(inArray(refusedPosts.id, ids));
+  return ids.length;
 }
 
 /** Deletes all refused posts of the webhook. */

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, inArray, isNotNull, isNull, like, or } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, isNotNull, isNull, like, lte, or } from "drizzle-orm";
 import { channelColumns } from "../channels/store.ts";
 import type { Connection, Transaction } from "../database/database.ts";
 import { parameterOfJoin, prepared } from "../database/prepared.ts";
@@ -127,6 +127,16 @@ export async function updateIncomingWebhook(
   change: Partial<Omit<IncomingWebhookRow, "id" | "teamId" | "botId" | "channelId" | "createdAt">>,
 ): Promise<void> {
   await tx.update(incomingWebhooks).set(change).where(eq(incomingWebhooks.id, id));
+}
+
+/** Forgets the secrets that no webhook accepts any more: those whose overlap ended by this time, in milliseconds since 1970. Returns how many. */
+export async function forgetEndedSecrets(tx: Transaction, at: number): Promise<number> {
+  const ended = await tx
+    .update(incomingWebhooks)
+    .set({ previousSecret: null, previousSecretUntil: null })
+    .where(lte(incomingWebhooks.previousSecretUntil, at))
+    .returning({ id: incomingWebhooks.id });
+  return ended.length;
 }
 
 /** Revokes the live webhooks of the bot, or only the one for the channel. Returns the rows after the change. */

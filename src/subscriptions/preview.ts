@@ -3,6 +3,7 @@ import type { Connection } from "../database/database.ts";
 import type { WebhookEvent } from "../event-types.ts";
 import { reactionsOf } from "../messages/resource.ts";
 import { isForCreator } from "../outbox/creator-visibility.ts";
+import { firstIdAt } from "../system/first-id.ts";
 import { timestamp } from "../timestamp.ts";
 import { filtersOf } from "./filters.ts";
 import { type PastMessage, selectNewestMessages } from "./preview-store.ts";
@@ -109,10 +110,4 @@ function previewedEvent(type: WebhookEvent, row: PastMessage, channel: ListedCha
     message_created_at: timestamp(row.createdAt),
     text: isOpen ? row.body : null,
   };
-}
-
-/** What ids that are made from this moment on do not come before: they begin with it, in milliseconds. */
-function firstIdAt(ms: number): string {
-  const digits = Math.max(0, ms).toString(16).padStart(12, "0");
-  return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }

@@ -11,6 +11,7 @@ import refusedPosts from "../../../migrations/postgres/0011_refused_posts.sql" w
 import idempotencyKeys from "../../../migrations/postgres/0012_idempotency_keys.sql" with { type: "text" };
 import incomingOverlap from "../../../migrations/postgres/0013_incoming_overlap.sql" with { type: "text" };
 import refusedSuperseded from "../../../migrations/postgres/0014_refused_posts_superseded.sql" with { type: "text" };
+import endedSecrets from "../../../migrations/postgres/0015_ended_secrets.sql" with { type: "text" };
 
 /**
  * All migrations of a database on PostgreSQL, in the order in which they are applied, embedded in the binary. Shipped
@@ -30,4 +31,5 @@ export const postgresMigrations: readonly { name: string; sql: string }[] = [
   { name: "0012_idempotency_keys", sql: idempotencyKeys },
   { name: "0013_incoming_overlap", sql: incomingOverlap },
   { name: "0014_refused_posts_superseded", sql: refusedSuperseded },
+  { name: "0015_ended_secrets", sql: endedSecrets },
 ];

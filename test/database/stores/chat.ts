@@ -231,6 +231,7 @@ export const chatStores: Record<string, StoreCalls> = {
       updateIncomingWebhook: [
         (tx) => incoming.updateIncomingWebhook(tx, "w-2", { secret: Buffer.from([8]) }),
       ],
+      forgetEndedSecrets: [(tx) => incoming.forgetEndedSecrets(tx, at)],
       revokeWebhookRowsOfBot: [(tx) => incoming.revokeWebhookRowsOfBot(tx, "u-Bot", at)],
     },
   },
@@ -253,6 +254,7 @@ export const chatStores: Record<string, StoreCalls> = {
         (tx) => refused.deleteRefusedPost(tx, "r-2"),
         (tx) => refused.deleteRefusedPost(tx, "r-2"),
       ],
+      deleteRefusedPostsBefore: [(tx) => refused.deleteRefusedPostsBefore(tx, at, 10)],
       deleteRefusedPostsOf: [(tx) => refused.deleteRefusedPostsOf(tx, "w-1")],
     },
   },
