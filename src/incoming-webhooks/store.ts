@@ -132,11 +132,18 @@ export async function updateIncomingWebhook(
 /** Forgets the secrets that no webhook accepts any more: those whose overlap ended by this time, in milliseconds since 1970. Returns how many. */
 export async function forgetEndedSecrets(tx: Transaction, at: number): Promise<number> {
   const ended = await tx
-    .update(incomingWebhooks)
-    .set({ previousSecret: null, previousSecretUntil: null })
-    .where(lte(incomingWebhooks.previousSecretUntil, at))
-    .returning({ id: incomingWebhooks.id });
-  return ended.length;
+    .select({ id: incomingWebhooks.id })
+    .from(incomingWebhooks)
+    .where(lte(incomingWebhooks.previousSecretUntil, at));
+  const ids = ended.map(({ id }) => id);
+  // On PostgreSQL an update that finds nothing would make every node read again what it holds in memory.
+  if (ids.length > 0) {
+    await tx
+      .update(incomingWebhooks)
+      .set({ previousSecret: null, previousSecretUntil: null })
+      .where(inArray(incomingWebhooks.id, ids));
+  }
+  return ids.length;
 }
 
 /** Revokes the live webhooks of the bot, or only the one for the channel. Returns the rows after the change. */
