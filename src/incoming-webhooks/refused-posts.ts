@@ -66,9 +66,7 @@ export type RefusedPost = {
 export type OpenedPost = {
   post: RefusedPost;
   suffix: string;
-  /** Whether its sender knew what the webhook asked for at that time. */
-  isProven: boolean;
-  /** Whether that has been replaced since. */
+  /** Whether what its sender knew has been replaced since. */
   isSuperseded: boolean;
   headers: Record<string, string>;
   bytes: Buffer;
@@ -147,7 +145,6 @@ export async function getRefusedPost(
   return {
     post: resourceOf(row, sealed),
     suffix: row.suffix,
-    isProven: row.isProven,
     isSuperseded: row.isSuperseded,
     headers: Object.fromEntries(sealed.headers),
     bytes: Buffer.from(sealed.body, "base64"),

@@ -39,14 +39,16 @@ export async function selectRefusedPosts(db: Connection, webhookId: string): Pro
     .orderBy(desc(refusedPosts.id));
 }
 
-/** Returns the post; undefined if there is none. */
-export async function selectRefusedPost(db: Connection, id: string): Promise<RefusedPostRow | undefined> {
-  const [row] = await db.select().from(refusedPosts).where(eq(refusedPosts.id, id));
-  return row;
-}
-
-export async function deleteRefusedPost(tx: Transaction, id: string): Promise<void> {
-  await tx.delete(refusedPosts).where(eq(refusedPosts.id, id));
+/** Deletes the post. Returns what was known of its sender; undefined if there was no such post. */
+export async function deleteRefusedPost(
+  tx: Transaction,
+  id: string,
+): Promise<Pick<RefusedPostRow, "isSuperseded"> | undefined> {
+  const [deleted] = await tx
+    .delete(refusedPosts)
+    .where(eq(refusedPosts.id, id))
+    .returning({ isSuperseded: refusedPosts.isSuperseded });
+  return deleted;
 }
 
 /** Notes that what the senders of the webhook's refused posts knew has been replaced. */

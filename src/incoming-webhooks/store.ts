@@ -129,7 +129,10 @@ export async function updateIncomingWebhook(
   await tx.update(incomingWebhooks).set(change).where(eq(incomingWebhooks.id, id));
 }
 
-/** Forgets the secrets that no webhook accepts any more: those whose overlap ended by this time, in milliseconds since 1970. Returns how many. */
+/**
+ * Forgets the secrets that no webhook accepts any more: those whose overlap ended by this time, in milliseconds since
+ * 1970. Returns how many.
+ */
 export async function forgetEndedSecrets(tx: Transaction, at: number): Promise<number> {
   const ended = await tx
     .select({ id: incomingWebhooks.id })

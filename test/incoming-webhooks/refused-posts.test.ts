@@ -98,6 +98,17 @@ test("a post in the form of another address is posted in that form, once", async
   expect((await runRefused(stage.dataDir, command("resend", hook, id))).message).toContain("no refused post");
 });
 
+test("a post that several resend at once is posted once", async () => {
+  const hook = await stage.incoming(channel);
+  await stage.send(hook.token, { text: 404, attachments });
+  const [post] = await inspect(hook);
+  const resend = () => run(stage.dataDir, command("resend", hook, post?.id ?? ""));
+  const ran = await Promise.all([resend(), resend(), resend()]);
+  expect(ran.map(({ status }) => status).sort()).toEqual([0, 3, 3]);
+  const bodies = (await stage.messages(channel)).map(({ body }) => body);
+  expect(bodies.filter((body) => body.startsWith("404")).length).toBe(1);
+});
+
 test("of each webhook the last fifty are kept", async () => {
   const hook = await stage.incoming(channel);
   const other = await stage.incoming(channel);

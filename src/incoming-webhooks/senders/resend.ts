@@ -8,7 +8,7 @@ import { getIncomingWebhook } from "../incoming-webhooks.ts";
 import { appendIncoming } from "../ingest.ts";
 import type { IncomingPayload } from "../payload.ts";
 import type { OpenedPost, RefusedPost } from "../refused-posts.ts";
-import { deleteRefusedPost, selectRefusedPost } from "../refused-store.ts";
+import { deleteRefusedPost } from "../refused-store.ts";
 import { onceOf } from "./once-of.ts";
 import { messageIn, payloadOf } from "./read-post.ts";
 import type { Sender } from "./sender.ts";
@@ -65,11 +65,10 @@ export async function resendRefusedPost(
   actor: string,
 ): Promise<Message> {
   const found = await getIncomingWebhook(tx, teamId, webhookId);
-  const kept = await selectRefusedPost(tx, post.id);
+  const kept = await deleteRefusedPost(tx, post.id);
   if (!kept)
     throw new DomainError("not_found", "The post was resent meanwhile, or newer ones took its place.");
   if (kept.isSuperseded) throw superseded();
-  await deleteRefusedPost(tx, post.id);
   const live = { ...found, isMember: isMember(tx, found.channel.id, found.bot.id) };
   const posted = appendIncoming(tx, live, () => message, once);
   await record(tx, {

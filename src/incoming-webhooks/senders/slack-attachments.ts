@@ -18,8 +18,10 @@ export function linesOfAttachment(attachment: Fields, before: string): string[] 
   const links = ["title_link", "image_url", "thumb_url"].map((name) => textIn(attachment, name));
   lines.push(...objectsIn(attachment, "actions").map(action).filter(Boolean));
   // Found once for all links: to search the text for each would take the square of its length.
-  const shown = new Set(lines.join("\n").match(/https?:\/\/[^\s)]+/g));
-  lines.push(...links.filter((url) => !shown.has(url)).flatMap(say));
+  const shown = lines.join("\n").match(/https?:\/\/\S+/g) ?? [];
+  const isShown = (url: string): boolean =>
+    shown.some((found) => found.startsWith(url) && /^[).,:;!?'"\]]*$/.test(found.slice(url.length)));
+  lines.push(...links.filter((url) => !isShown(url)).flatMap(say));
   lines.push(...say(textIn(attachment, "footer")));
   return lines.length > 0 ? lines : say(textIn(attachment, "fallback"));
 }

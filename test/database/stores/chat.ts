@@ -246,10 +246,6 @@ export const chatStores: Record<string, StoreCalls> = {
       updateRefusedPost: [(tx) => refused.updateRefusedPost(tx, "r-3", Buffer.from([2]))],
       markRefusedPostsSuperseded: [(tx) => refused.markRefusedPostsSuperseded(tx, "w-9")],
       deleteRefusedPostsBeyond: [(tx) => refused.deleteRefusedPostsBeyond(tx, refusedPost("r-3"), 2)],
-      selectRefusedPost: [
-        (tx) => refused.selectRefusedPost(tx, "r-3"),
-        (tx) => refused.selectRefusedPost(tx, "r-9"),
-      ],
       deleteRefusedPost: [
         (tx) => refused.deleteRefusedPost(tx, "r-2"),
         (tx) => refused.deleteRefusedPost(tx, "r-2"),

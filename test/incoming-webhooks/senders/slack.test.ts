@@ -57,6 +57,18 @@ https://example.com/chart.png
 CI`);
   });
 
+  test.each([",", ").", " now"])("does not repeat a link that its text shows before %j", (after) => {
+    const link = "https://example.com/wiki/Parley_(disambiguation)";
+    expect(textOf({ attachments: [{ title_link: link, text: `Read ${link}${after}` }] })).toBe(
+      `Read ${link}${after}`,
+    );
+  });
+
+  test("shows a link although its text has one that begins like it", () => {
+    const attachment = { title_link: "https://example.com/1", text: "https://example.com/12" };
+    expect(textOf({ attachments: [attachment] })).toBe("https://example.com/12\nhttps://example.com/1");
+  });
+
   test("without anything else shows its fallback", () => {
     expect(textOf({ attachments: [{ color: "good", fallback: "All is <https://example.com|well>" }] })).toBe(
       "All is well (https://example.com)",
