@@ -52,14 +52,6 @@ describe("a delivery", () => {
     expect(named.connections()).toBe(0);
   });
 
-  test("never shares a connection with another delivery", async () => {
-    await using receiver = await rawReceiver(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
-    await send(post(receiver.port));
-    await send(post(receiver.port));
-    expect(receiver.connections()).toBe(2);
-    await until("both connections are closed", () => receiver.openConnections() === 0);
-  });
-
   test("with a header that cannot be sent is an internal error", async () => {
     const fault: unknown = await send(post(1, { headers: { "x-service-event": "a\r\nb: c" } })).catch(
       (error) => error,
