@@ -104,7 +104,7 @@ test("a post that several resend at once is posted once", async () => {
   const [post] = await inspect(hook);
   const resend = () => run(stage.dataDir, command("resend", hook, post?.id ?? ""));
   const ran = await Promise.all([resend(), resend(), resend()]);
-  expect(ran.map(({ status }) => status).sort()).toEqual([0, 3, 3]);
+  expect(ran.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([0, 3, 3]);
   const bodies = (await stage.messages(channel)).map(({ body }) => body);
   expect(bodies.filter((body) => body.startsWith("404")).length).toBe(1);
 });

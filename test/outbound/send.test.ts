@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { type OutgoingPost, send } from "../../src/outbound/send.ts";
-import { until } from "../support/conditions.ts";
 import { answering, flooding, noContent, rawReceiver } from "../support/receivers/raw-receiver.ts";
 
 const timeoutMs = 300;
