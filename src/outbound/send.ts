@@ -67,7 +67,7 @@ export async function send(post: OutgoingPost): Promise<SendOutcome> {
       void cancel(reader);
     };
     const { excerpt, isComplete } = await readBody(reader);
-    if (isComplete && !isCut && hasClearEnd(response)) connections.keep(connection);
+    if (isComplete && !isCut && leavesOpen(response)) connections.keep(connection);
     else connections.close(connection);
     return {
       kind: "answered",
@@ -206,10 +206,11 @@ async function readBody(
 }
 
 /**
- * Whether the end of the response is unambiguous (RFC 9112 section 6.3). Otherwise the next response on the connection
- * might begin in the wrong place.
+ * Whether the receiver may leave the connection open (RFC 9112 section 9.6) and the end of the response is unambiguous
+ * (section 6.3). Otherwise the next response on the connection might begin in the wrong place.
  */
-function hasClearEnd({ status, headers }: Response): boolean {
+function leavesOpen({ status, headers }: Response): boolean {
+  if (/\bclose\b/i.test(headers.get("connection") ?? "")) return false;
   const length = headers.get("content-length");
   const isChunked = headers.has("transfer-encoding");
   if (status === 204 || status === 304) return !isChunked && (length === null || length === "0");

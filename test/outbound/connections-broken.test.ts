@@ -98,6 +98,20 @@ describe.each(["https", "http"])("a new connection over %s", (scheme) => {
   });
 });
 
+test.each(["https", "http"])(
+  "a new connection over %s that breaks after one that the receiver closed, as it said, has its delivery sent once",
+  async (scheme) => {
+    await using receiver = await receiverOf(scheme, (socket, arrival) =>
+      arrival.connection === 1
+        ? socket.end("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        : socket.destroy(),
+    );
+    await deliver(receiver.port, { scheme });
+    expect(await deliver(receiver.port, { scheme })).toMatchObject(reset);
+    expect(receiver.arrivals()).toHaveLength(2);
+  },
+);
+
 // Without TLS nothing tells the new connection from the closed one.
 test.each([
   ["https", 1],

@@ -66,7 +66,8 @@ export class CopiedStage implements AsyncDisposable {
     await this.received(this.main, 5);
     await this.received(this.witness, 5);
     await server.stop();
-    this.sentSince = this.ids(this.main).slice(2);
+    // In the order of the events, since requests that run at once may overtake each other.
+    this.sentSince = this.ids(this.main).slice(2).toSorted();
   }
 
   /** Serves the folder; the stage ends the server at the latest. */
