@@ -17,28 +17,25 @@ const testsAtOnce = 4;
 const limitMs = 60_000;
 
 /**
- * Runs the tests on both engines side by side, or on SQLite alone where there is no PostgreSQL. The output of the first is
- * shown as it comes, that of the second afterwards.
+ * Runs the tests on both engines side by side, or on SQLite alone where there is no PostgreSQL. Those about PostgreSQL
+ * itself, which need no engine of the workspace, begin when the first of the two is done and leaves room. The output of
+ * the first is shown as it comes, that of the others afterwards.
  */
 export async function runTests(): Promise<TestRun[]> {
   const folder = mkdtempSync(join(tmpdir(), "parley-check-"));
   try {
-    if (postgresVersion === 0) {
-      const files = testFiles().filter((file) => !filesThatNeedPostgres().includes(file));
-      return [await run("SQLite", files, {}, folder)];
-    }
-    const later = join(folder, "postgres.log");
-    const runs = await Promise.all([
-      run("SQLite", testFiles(), {}, folder),
-      run(
-        `PostgreSQL ${postgresVersion}`,
-        filesOnPostgres(),
-        { PARLEY_TEST_ENGINE: "postgres" },
-        folder,
-        later,
-      ),
-    ]);
-    process.stdout.write(readFileSync(later));
+    const own = filesThatNeedPostgres();
+    const files = testFiles().filter((file) => !own.includes(file));
+    const sqlite = run("SQLite", files, { folder });
+    if (postgresVersion === 0) return [await sqlite];
+    const engine = `PostgreSQL ${postgresVersion}`;
+    const [later, last] = [join(folder, "postgres.log"), join(folder, "about-postgres.log")];
+    const environment = { PARLEY_TEST_ENGINE: "postgres" };
+    const postgres = run(engine, filesOnPostgres(), { folder, environment, output: later });
+    await Promise.race([sqlite, postgres]);
+    const about = run(`${engine} itself`, own, { folder, output: last, atOnce: 2 * filesAtOnce });
+    const runs = await Promise.all([sqlite, postgres, about]);
+    for (const output of [later, last]) process.stdout.write(readFileSync(output));
     return runs;
   } finally {
     rmSync(folder, { recursive: true });
@@ -48,13 +45,16 @@ export async function runTests(): Promise<TestRun[]> {
 async function run(
   engine: string,
   files: string[],
-  environment: Record<string, string>,
-  folder: string,
-  output?: string,
+  {
+    folder,
+    environment = {},
+    output,
+    atOnce = filesAtOnce,
+  }: { folder: string; environment?: Record<string, string>; output?: string; atOnce?: number },
 ): Promise<TestRun> {
   const started = performance.now();
   const reportFile = join(folder, `${engine}.xml`);
-  const command = ["bun", "test", `--parallel=${filesAtOnce}`];
+  const command = ["bun", "test", `--parallel=${atOnce}`];
   // A file's imports are read once for all files of a process, and its PostgreSQL is started once.
   command.push("--no-isolate", `--timeout=${limitMs}`, `--max-concurrency=${testsAtOnce}`);
   command.push("--reporter=junit", `--reporter-outfile=${reportFile}`);
