@@ -43,9 +43,9 @@ const connections = new KeptConnections();
 /**
  * Sends the body to one of the vetted addresses and nowhere else, regardless of DNS, proxies and redirects. It tries
  * the next address only if no connection was established, all within one timeout, so a receiver gets one POST; at most
- * two, if the first one was sent on a reused connection that broke. A status that arrives in time decides, whatever
- * happens to the body after it: at most 64 KiB of that are read, and the first 1 KiB is returned.
- * Never throws because of the receiver. Bun limits the requests in flight in a process (`requestsAllowed`); others wait
+ * two, if the first one was sent on a connection that broke and was, or without TLS may have been, reused. A status
+ * that arrives in time decides, whatever happens to the body after it: at most 64 KiB of that are read, and the first
+ * 1 KiB is returned. Never throws because of the receiver. Bun limits the requests in flight in a process (`requestsAllowed`); others wait
  * while their timeout runs.
  * @throws TypeError for a header that cannot be sent, which is an error of the caller.
  */
@@ -149,8 +149,9 @@ async function postTo(
 /**
  * Sends over a kept connection if there is one. A receiver may close that at any time, also during a request, so a
  * request that fails this way is sent once more, over a new connection. A request that fails on a new connection is
- * not, so a receiver that always breaks the connection gets one POST. Bun does not tell whether a response had begun: a
- * receiver that breaks the connection within the response head also gets the event again, as the next attempt would do.
+ * not (without TLS: on one that is known to be new), so a receiver that always breaks the connection gets one POST. Bun
+ * does not tell whether a response had begun: a receiver that breaks the connection within the response head also gets
+ * the event again, as the next attempt would do.
  */
 async function postReusing(
   destination: Destination,
