@@ -1,7 +1,6 @@
-// Floor 3: POSTs to one address, sent as deliveries are: pinned, without proxy or redirects, the response read to its
-// end; but on new connections unless told otherwise, so that the floor stays what it was. Arguments: the URL, how many
-// at a time, for how many seconds, and `keep-alive` to reuse connections. Writes how many seconds it took and how many
-// milliseconds each request took.
+// Floor 3: POSTs to one address, sent as deliveries are: pinned, without proxy or redirects, on new connections unless
+// told otherwise, the response read to its end. Arguments: the URL, how many at a time, for how many seconds, and
+// `keep-alive` to reuse connections. Writes how many seconds it took and how many milliseconds each request took.
 const [, , url = "", concurrency = "", seconds = "", connection = ""] = Bun.argv;
 const body = JSON.stringify({
   id: Bun.randomUUIDv7(),

@@ -10,7 +10,7 @@ import { usualConcurrency } from "./concurrency.ts";
  */
 const idleMaxMs = 4_000;
 
-/** The lifetime of a connection, in milliseconds: after it a certificate is checked again, however busy it is. */
+/** The lifetime of a connection, in milliseconds: after it the certificate is checked again, however busy it is. */
 const ageMaxMs = 60_000;
 
 /** The most idle connections over all destinations, if there are descriptors for them. */
@@ -37,10 +37,9 @@ export type Destination = {
 };
 
 /**
- * A connection for one request at a time. Bun does not tell which connection it uses for a request, so each connection
- * has its own session; sessions share none. Bun checks the certificate once per handshake, so counting the checks tells
- * whether a request used a new connection. Without TLS nothing tells, and each request after the first may have been on
- * a reused one.
+ * An encrypted connection for one request at a time. Bun does not tell which connection it uses for a request, so each
+ * connection has its own session; sessions share none. Bun checks the certificate once per handshake, so counting the
+ * checks tells whether a request used a new connection.
  */
 export class Connection {
   readonly id: string;
@@ -51,10 +50,8 @@ export class Connection {
   /** When it became idle, in milliseconds since 1970. */
   idleSince = 0;
   readonly #session: Bun.FetchSession;
-  readonly #isEncrypted: boolean;
-  /** How many connections have been opened; without TLS at most the first is counted. */
-  #opened = 0;
-  #openedBefore = 0;
+  #handshakes = 0;
+  #handshakesBefore = 0;
   #goodUntil = 0;
   #certificateEndsAt: number | undefined;
 
@@ -62,23 +59,21 @@ export class Connection {
     this.id = idOf(destination);
     this.identity = identityOf(destination);
     this.pool = pool;
-    this.#isEncrypted = destination.url.protocol === "https:";
     this.#session = new Bun.FetchSession({
-      ...(this.#isEncrypted && { tls: this.#tlsOptions(destination) }),
+      tls: this.#tlsOptions(destination),
       keepAlive: { idleTimeout: idleMaxMs / 1000, maxIdleSockets: 1 },
     });
   }
 
   /** `fetch` over this connection, which is opened by the first request, and again if Bun has seen it close since. */
   async fetch(url: string, request: BunFetchRequestInit): Promise<Response> {
-    this.#openedBefore = this.#opened;
-    if (!this.#isEncrypted && this.#opened === 0) this.#hasOpened(Number.POSITIVE_INFINITY);
+    this.#handshakesBefore = this.#handshakes;
     return await this.#session.fetch(url, request);
   }
 
-  /** Whether the latest request used, if any, a connection that an earlier request had opened; without TLS, may have. */
+  /** Whether the latest request used, if any, a connection that an earlier request had opened. */
   get wasReused(): boolean {
-    return this.#openedBefore > 0 && this.#opened === this.#openedBefore;
+    return this.#handshakesBefore > 0 && this.#handshakes === this.#handshakesBefore;
   }
 
   /** When the receiver's certificate ends, in milliseconds since 1970; undefined before the first handshake. */
@@ -89,11 +84,6 @@ export class Connection {
   /** Whether it may be reused: it is not idle or open for too long, and its certificate has not expired. */
   isReusable(now: number): boolean {
     return now - this.idleSince < idleMaxMs && now < this.#goodUntil;
-  }
-
-  #hasOpened(goodUntil: number): void {
-    this.#opened++;
-    this.#goodUntil = Math.min(Date.now() + ageMaxMs, goodUntil);
   }
 
   /** Closes the socket, if it is open. */
@@ -110,8 +100,9 @@ export class Connection {
       // Explicit although it is the default: NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes the default.
       rejectUnauthorized: true,
       checkServerIdentity: (asked, certificate) => {
+        this.#handshakes++;
         this.#certificateEndsAt = Date.parse(certificate.valid_to);
-        this.#hasOpened(this.#certificateEndsAt);
+        this.#goodUntil = Math.min(Date.now() + ageMaxMs, this.#certificateEndsAt);
         return checkIdentity(asked, certificate);
       },
       ...(ca !== undefined && { ca }),
@@ -120,7 +111,7 @@ export class Connection {
   }
 }
 
-/** All connections to receivers: those with a request in flight, and those that are idle between two deliveries. */
+/** All encrypted connections: those with a request in flight, and those that are idle between two deliveries. */
 export class KeptConnections {
   readonly #open = new Set<Connection>();
   /** In the order in which they became idle. */
@@ -141,19 +132,13 @@ export class KeptConnections {
 
   /** Returns a new connection, which the caller must pass to `keep` or `close` in the end. */
   open(destination: Destination): Connection {
-    const connection = new Connection(destination, this.#poolFor(destination));
-    this.#open.add(connection);
-    return connection;
-  }
-
-  #poolFor(destination: Destination): number {
-    // Without TLS there is only one.
-    if (destination.url.protocol !== "https:") return 0;
     const identity = identityOf(destination);
     const similar = [...this.#open].filter((connection) => connection.identity === identity);
     const hasRoom = (pool: number) =>
       similar.filter((connection) => connection.pool === pool).length < poolSize;
-    return pools.find(hasRoom) ?? 0;
+    const connection = new Connection(destination, pools.find(hasRoom) ?? 0);
+    this.#open.add(connection);
+    return connection;
   }
 
   /** Keeps a connection for reuse. Its latest response must have been read to the end. */

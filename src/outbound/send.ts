@@ -42,10 +42,10 @@ const connections = new KeptConnections();
 
 /**
  * Sends the body to one of the vetted addresses and nowhere else, regardless of DNS, proxies and redirects. It tries
- * the next address only if no connection was established, all within one timeout, so a receiver gets one POST; at most
- * two, if the first one was sent on a connection that broke and was, or without TLS may have been, reused. A status
- * that arrives in time decides, whatever happens to the body after it: at most 64 KiB of that are read, and the first
- * 1 KiB is returned. Never throws because of the receiver. Bun limits the requests in flight in a process (`requestsAllowed`); others wait
+ * the next address only if no connection was established, all within one timeout, so a receiver gets one POST; over
+ * https at most two, if the first one was sent on a reused connection that broke. A status that arrives in time
+ * decides, whatever happens to the body after it: at most 64 KiB of that are read, and the first 1 KiB is returned.
+ * Never throws because of the receiver. Bun limits the requests in flight in a process (`requestsAllowed`); others wait
  * while their timeout runs.
  * @throws TypeError for a header that cannot be sent, which is an error of the caller.
  */
@@ -67,22 +67,22 @@ export async function send(post: OutgoingPost): Promise<SendOutcome> {
       void cancel(reader);
     };
     const { excerpt, isComplete } = await readBody(reader);
-    if (isComplete && !isCut && leavesOpen(response)) connections.keep(connection);
-    else connections.close(connection);
+    if (connection && isComplete && !isCut && hasClearEnd(response)) connections.keep(connection);
+    else if (connection) connections.close(connection);
     return {
       kind: "answered",
       status: response.status,
       retryAfter: response.headers.get("retry-after"),
       excerpt,
-      certificateEndsAt: connection.certificateEndsAt,
+      certificateEndsAt: connection?.certificateEndsAt,
     };
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** The response, whose body has not been read yet, and the connection that it uses. */
-type Sent = { response: Response; connection: Connection };
+/** The response, whose body has not been read yet, and for https the connection that it uses. */
+type Sent = { response: Response; connection?: Connection };
 
 /** Why there is no response, as one of the fixed texts. */
 type Unsent = { kind: "unreachable" | "own_fault"; error: string };
@@ -99,7 +99,7 @@ async function postToFirst(
       const sent = await postTo(address, post, headers, signal);
       if (sent.response.status >= 200) return sent;
       // Bun accepts any three digits. It has skipped interim responses already, so this is not a valid response.
-      connections.close(sent.connection);
+      if (sent.connection) connections.close(sent.connection);
       await sent.response.body?.cancel();
       return { kind: "unreachable", error: malformedResponse };
     } catch (failure) {
@@ -141,19 +141,22 @@ async function postTo(
     proxy: false,
     // Decompression runs ahead of the reader: a few bytes could expand in memory before the limit applies.
     decompress: false,
-    protocol: "http1.1",
   };
-  return await postReusing({ url, address, ca }, target, request);
+  if (url.protocol === "https:") {
+    return await postEncrypted({ url, address, ca }, target, { ...request, protocol: "http1.1" });
+  }
+  // A new connection is cheap without TLS. A receiver of one thread may serve it only once the one before is closed, and
+  // Bun would pool plain ones by address alone.
+  return { response: await fetch(target, { ...request, keepalive: false }) };
 }
 
 /**
  * Sends over a kept connection if there is one. A receiver may close that at any time, also during a request, so a
  * request that fails this way is sent once more, over a new connection. A request that fails on a new connection is
- * not (without TLS: on one that is known to be new), so a receiver that always breaks the connection gets one POST. Bun
- * does not tell whether a response had begun: a receiver that breaks the connection within the response head also gets
- * the event again, as the next attempt would do.
+ * not, so a receiver that always breaks the connection gets one POST. Bun does not tell whether a response had begun: a
+ * receiver that breaks the connection within the response head also gets the event again, as the next attempt would do.
  */
-async function postReusing(
+async function postEncrypted(
   destination: Destination,
   target: string,
   request: BunFetchRequestInit,
@@ -207,11 +210,10 @@ async function readBody(
 }
 
 /**
- * Whether the receiver may leave the connection open (RFC 9112 section 9.6) and the end of the response is unambiguous
- * (section 6.3). Otherwise the next response on the connection might begin in the wrong place.
+ * Whether the end of the response is unambiguous (RFC 9112 section 6.3). Otherwise the next response on the connection
+ * might begin in the wrong place.
  */
-function leavesOpen({ status, headers }: Response): boolean {
-  if (/\bclose\b/i.test(headers.get("connection") ?? "")) return false;
+function hasClearEnd({ status, headers }: Response): boolean {
   const length = headers.get("content-length");
   const isChunked = headers.has("transfer-encoding");
   if (status === 204 || status === 304) return !isChunked && (length === null || length === "0");

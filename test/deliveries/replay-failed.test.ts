@@ -92,10 +92,7 @@ test("two that run at once, and one that is interrupted, queue nothing twice", a
   listener.receiver.answer = sound;
   await stage.enable({ id });
   await stage.drained({ id });
-  // Requests that run at once may overtake each other.
-  const sent = bodiesFrom(listener, before);
-  expect(sent).toHaveLength(12);
-  expect(new Set(sent)).toEqual(new Set(Array.from({ length: 12 }, (_, n) => `message ${n}`)));
+  expect(bodiesFrom(listener, before)).toEqual(Array.from({ length: 12 }, (_, n) => `message ${n}`));
 });
 
 test("without a terminal it needs --yes, and says what it takes", async () => {

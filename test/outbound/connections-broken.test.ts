@@ -5,7 +5,7 @@ import { send, type SendOutcome } from "../../src/outbound/send.ts";
 import { until } from "../support/conditions.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 import { type Authority, createAuthority, type KeyPair } from "./certificates.ts";
-import { type Answering, answerTo, lastingReceiver } from "../support/receivers/lasting-receiver.ts";
+import { answerTo, lastingReceiver } from "../support/receivers/lasting-receiver.ts";
 
 let folder: TemporaryFolder;
 let authority: Authority;
@@ -19,53 +19,48 @@ beforeAll(() => {
 
 afterAll(() => folder[Symbol.dispose]());
 
-function deliver(port: number, { timeoutMs = 2_000, scheme = "https" } = {}): Promise<SendOutcome> {
-  const url = new URL(`${scheme}://receiver.test:${port}/`);
+function deliver(port: number, { timeoutMs = 2_000 } = {}): Promise<SendOutcome> {
+  const url = new URL(`https://receiver.test:${port}/`);
   return send({ url, addresses: ["127.0.0.1"], body: "{}", headers: {}, timeoutMs, ca: authority.ca });
 }
-
-/** A receiver for deliveries of the scheme. */
-const receiverOf = (scheme: string, answering: Answering) =>
-  lastingReceiver(scheme === "https" ? pair : undefined, answering);
 
 const forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
 const reset = { kind: "unreachable", error: "connection reset" };
 
-describe.each(["https", "http"])("a kept connection over %s", (scheme) => {
+describe("a kept connection", () => {
   test("that the receiver has closed loses no delivery", async () => {
-    await using receiver = await receiverOf(scheme, (socket, arrival) => socket.end(answerTo(arrival)));
-    for (let n = 0; n < 20; n++)
-      expect(await deliver(receiver.port, { scheme })).toMatchObject({ status: 200 });
+    await using receiver = await lastingReceiver(pair, (socket, arrival) => socket.end(answerTo(arrival)));
+    for (let n = 0; n < 20; n++) expect(await deliver(receiver.port)).toMatchObject({ status: 200 });
   });
 
   test("that breaks during a delivery has it sent once more, over a new one", async () => {
-    await using receiver = await receiverOf(scheme, (socket, arrival) =>
+    await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       arrival.nth === 1 ? socket.write(answerTo(arrival)) : socket.destroy(),
     );
-    await deliver(receiver.port, { scheme });
-    expect(await deliver(receiver.port, { scheme })).toMatchObject({ kind: "answered", status: 200 });
+    await deliver(receiver.port);
+    expect(await deliver(receiver.port)).toMatchObject({ kind: "answered", status: 200 });
     expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 1, 2]);
   });
 
   test("that breaks never has a delivery sent a third time", async () => {
-    await using receiver = await receiverOf(scheme, (socket, arrival) =>
+    await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       receiver.arrivals().length === 1 ? socket.write(answerTo(arrival)) : socket.destroy(),
     );
-    await deliver(receiver.port, { scheme });
-    expect(await deliver(receiver.port, { scheme })).toMatchObject(reset);
+    await deliver(receiver.port);
+    expect(await deliver(receiver.port)).toMatchObject(reset);
     expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 1, 2]);
   });
 
   test("that breaks late leaves the rest of the timeout for the second try", async () => {
     // Long, so that a busy machine does not take the difference between one timeout and one and a half.
     const timeoutMs = 2_000;
-    await using receiver = await receiverOf(scheme, (socket, arrival) => {
+    await using receiver = await lastingReceiver(pair, (socket, arrival) => {
       if (receiver.arrivals().length === 1) socket.write(answerTo(arrival));
       else if (arrival.connection === 1) setTimeout(() => socket.destroy(), timeoutMs / 2);
     });
-    await deliver(receiver.port, { scheme });
+    await deliver(receiver.port);
     const startedAt = performance.now();
-    expect(await deliver(receiver.port, { scheme, timeoutMs })).toEqual({ kind: "timed_out" });
+    expect(await deliver(receiver.port, { timeoutMs })).toEqual({ kind: "timed_out" });
     expect(performance.now() - startedAt).toBeLessThan(timeoutMs * 1.4);
     expect(receiver.arrivals()).toHaveLength(3);
   });
@@ -79,85 +74,64 @@ describe.each(["https", "http"])("a kept connection over %s", (scheme) => {
     ],
     ["fails", "HTTP/1.1 500 \r\nContent-Length: 0\r\n\r\n", { kind: "answered", status: 500 }],
   ])("that %s has no delivery sent again", async (_, answer, outcome) => {
-    await using receiver = await receiverOf(scheme, (socket, arrival) =>
+    await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       socket.write(arrival.nth === 1 ? answerTo(arrival) : answer),
     );
-    await deliver(receiver.port, { scheme });
-    expect(await deliver(receiver.port, { scheme, timeoutMs: 300 })).toMatchObject(outcome);
+    await deliver(receiver.port);
+    expect(await deliver(receiver.port, { timeoutMs: 300 })).toMatchObject(outcome);
     expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 1]);
   });
 });
 
-describe.each(["https", "http"])("a new connection over %s", (scheme) => {
+describe("a new connection", () => {
   test("that breaks has its delivery sent once, each time", async () => {
-    await using receiver = await receiverOf(scheme, (socket) => socket.destroy());
+    await using receiver = await lastingReceiver(pair, (socket) => socket.destroy());
     for (let n = 1; n <= 3; n++) {
-      expect(await deliver(receiver.port, { scheme })).toMatchObject(reset);
+      expect(await deliver(receiver.port)).toMatchObject(reset);
       expect(receiver.arrivals()).toHaveLength(n);
     }
   });
-});
 
-test.each(["https", "http"])(
-  "a new connection over %s that breaks after one that the receiver closed, as it said, has its delivery sent once",
-  async (scheme) => {
-    await using receiver = await receiverOf(scheme, (socket, arrival) =>
-      arrival.connection === 1
-        ? socket.end("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-        : socket.destroy(),
-    );
-    await deliver(receiver.port, { scheme });
-    expect(await deliver(receiver.port, { scheme })).toMatchObject(reset);
-    expect(receiver.arrivals()).toHaveLength(2);
-  },
-);
-
-// Without TLS nothing tells the new connection from the closed one.
-test.each([
-  ["https", 1],
-  ["http", 2],
-])(
-  "a new connection over %s that replaces a closed one and breaks has its delivery sent at most %d times",
-  async (scheme, times) => {
-    await using receiver = await receiverOf(scheme, (socket, arrival) =>
+  test("that replaces a closed one and breaks has its delivery sent once", async () => {
+    await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       arrival.connection === 1 ? socket.end(answerTo(arrival)) : socket.destroy(),
     );
-    await deliver(receiver.port, { scheme });
+    await deliver(receiver.port);
     await until("both sides have closed it", () => receiver.openConnections() === 0);
-    expect(await deliver(receiver.port, { scheme })).toMatchObject(reset);
-    expect(receiver.arrivals()).toHaveLength(1 + times);
-  },
-);
+    expect(await deliver(receiver.port)).toMatchObject(reset);
+    expect(receiver.arrivals()).toHaveLength(2);
+  });
+});
 
-describe.each(["https", "http"])("an unrequested response over %s", (scheme) => {
+describe("an unrequested response", () => {
   test("after another one is not taken for that of the next delivery", async () => {
-    await using receiver = await receiverOf(scheme, (socket, arrival) =>
+    await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       socket.write(`${answerTo(arrival)}${forged}`),
     );
-    expect(await excerptOf(deliver(receiver.port, { scheme }))).toBe("1.1");
-    expect(await excerptOf(deliver(receiver.port, { scheme }))).toBe("2.1");
+    expect(await excerptOf(deliver(receiver.port))).toBe("1.1");
+    expect(await excerptOf(deliver(receiver.port))).toBe("2.1");
   });
 
   test("after a chunked one is not either", async () => {
-    await using receiver = await receiverOf(scheme, (socket, { connection, nth }) =>
+    await using receiver = await lastingReceiver(pair, (socket, { connection, nth }) =>
       socket.write(
         `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n${connection}.${nth}\r\n0\r\n\r\n${forged}`,
       ),
     );
-    expect(await excerptOf(deliver(receiver.port, { scheme }))).toBe("1.1");
-    expect(await excerptOf(deliver(receiver.port, { scheme }))).toMatch(/^(1\.2|2\.1)$/);
+    expect(await excerptOf(deliver(receiver.port))).toBe("1.1");
+    expect(await excerptOf(deliver(receiver.port))).toMatch(/^(1\.2|2\.1)$/);
   });
 
   test("closes an idle connection", async () => {
     const { promise: resting, resolve } = Promise.withResolvers<() => void>();
-    await using receiver = await receiverOf(scheme, (socket, arrival) => {
+    await using receiver = await lastingReceiver(pair, (socket, arrival) => {
       socket.write(answerTo(arrival));
       resolve(() => socket.write(forged));
     });
-    await deliver(receiver.port, { scheme });
+    await deliver(receiver.port);
     (await resting)();
     await until("it is closed", () => receiver.openConnections() === 0);
-    expect(await excerptOf(deliver(receiver.port, { scheme }))).toBe("2.1");
+    expect(await excerptOf(deliver(receiver.port))).toBe("2.1");
   });
 });
 

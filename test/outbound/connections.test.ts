@@ -27,13 +27,10 @@ afterEach(() => {
 });
 
 /** A delivery to a path at the port of this machine, whose name is `receiver.test` unless told otherwise. */
-function deliver(
-  port: number,
-  changes: Partial<OutgoingPost> & { to?: string; scheme?: string } = {},
-): Promise<SendOutcome> {
-  const { to = "receiver.test", scheme = "https", ...others } = changes;
+function deliver(port: number, changes: Partial<OutgoingPost> & { to?: string } = {}): Promise<SendOutcome> {
+  const { to = "receiver.test", ...others } = changes;
   const [host, ...path] = to.split("/");
-  const url = new URL(`${scheme}://${host}:${port}/${path.join("/")}`);
+  const url = new URL(`https://${host}:${port}/${path.join("/")}`);
   const post = { url, addresses: ["127.0.0.1"], body: "{}", headers: {}, timeoutMs: 2_000 };
   return send({ ...post, ca: authority.ca, ...others });
 }
@@ -44,56 +41,46 @@ async function answerOf(outcome: Promise<SendOutcome>): Promise<string> {
   return ended.kind === "answered" ? Buffer.from(ended.excerpt).toString() : ended.kind;
 }
 
-/** The schemes, with how many idle connections of all are kept: Bun keeps 64 without TLS. */
-const schemes: Array<[scheme: string, keptMax: number]> = [
-  ["https", 120],
-  ["http", 64],
-];
-
-/** A receiver for deliveries of the scheme. */
-const receiverOf = (scheme: string, answering?: Answering) =>
-  lastingReceiver(scheme === "https" ? pair : undefined, answering);
-
 const forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
 
 function answerOfLength(length: number): string {
   return `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${"x".repeat(length)}`;
 }
 
-describe.each(schemes)("deliveries to the same URL over %s", (scheme, keptMax) => {
-  test("share one connection if sent one after the other", async () => {
-    await using receiver = await receiverOf(scheme);
+describe("deliveries to the same URL", () => {
+  test("share one connection and its handshake if sent one after the other", async () => {
+    await using receiver = await lastingReceiver(pair);
     const answers = [];
-    for (let n = 0; n < 5; n++) answers.push(await answerOf(deliver(receiver.port, { scheme })));
+    for (let n = 0; n < 5; n++) answers.push(await answerOf(deliver(receiver.port)));
     expect(answers).toEqual(["1.1", "1.2", "1.3", "1.4", "1.5"]);
+    expect(receiver.serverNames()).toEqual(["receiver.test"]);
   });
 
   test("share connections however many are sent at once, and each gets its own response", async () => {
-    await using receiver = await receiverOf(scheme);
-    const burst = () =>
-      Promise.all(Array.from({ length: 100 }, () => answerOf(deliver(receiver.port, { scheme }))));
+    await using receiver = await lastingReceiver(pair);
+    const burst = () => Promise.all(Array.from({ length: 100 }, () => answerOf(deliver(receiver.port))));
     await burst();
     const answers = await burst();
     expect(new Set(answers).size).toBe(100);
-    expect(receiver.serverNames()).toHaveLength(200 - Math.min(100, keptMax));
+    expect(receiver.serverNames()).toHaveLength(100);
   });
 
-  test(`leave at most ${keptMax} connections open`, async () => {
-    await using receiver = await receiverOf(scheme);
-    await Promise.all(Array.from({ length: 150 }, () => deliver(receiver.port, { scheme })));
-    await until("those beyond are closed", () => receiver.openConnections() <= keptMax);
-    expect(receiver.openConnections()).toBe(keptMax);
+  test("leave at most 120 connections open", async () => {
+    await using receiver = await lastingReceiver(pair);
+    await Promise.all(Array.from({ length: 150 }, () => deliver(receiver.port)));
+    await until("those beyond are closed", () => receiver.openConnections() <= 120);
+    expect(receiver.openConnections()).toBe(120);
   });
 
   test("share no connection while the first one waits for its response", async () => {
     const { promise: asked, resolve } = Promise.withResolvers<() => void>();
-    await using receiver = await receiverOf(scheme, (socket, arrival) => {
+    await using receiver = await lastingReceiver(pair, (socket, arrival) => {
       if (arrival.connection === 1) resolve(() => socket.write(answerTo(arrival)));
       else socket.write(answerTo(arrival));
     });
-    const first = answerOf(deliver(receiver.port, { scheme }));
+    const first = answerOf(deliver(receiver.port));
     const answer = await asked;
-    expect(await answerOf(deliver(receiver.port, { scheme }))).toBe("2.1");
+    expect(await answerOf(deliver(receiver.port))).toBe("2.1");
     answer();
     expect(await first).toBe("1.1");
   });
@@ -126,14 +113,6 @@ describe("no connection is shared by deliveries", () => {
     expect(second.arrivals()).toHaveLength(1);
   });
 
-  test("to two names at the same address over http", async () => {
-    await using receiver = await receiverOf("http");
-    const answers = [];
-    for (const to of ["receiver.test", "other.test", "receiver.test/other", "receiver.test", "other.test"])
-      answers.push(await answerOf(deliver(receiver.port, { to, scheme: "http" })));
-    expect(answers).toEqual(["1.1", "2.1", "3.1", "1.2", "2.2"]);
-  });
-
   test("that trust different authorities", async () => {
     await using receiver = await lastingReceiver(pair);
     await deliver(receiver.port);
@@ -153,7 +132,7 @@ describe("no connection is shared by deliveries", () => {
   );
 });
 
-describe.each(schemes)("a connection over %s is not reused", (scheme) => {
+describe("a connection is not reused", () => {
   const after: [what: string, answering: Answering][] = [
     [
       "that says so",
@@ -175,50 +154,50 @@ describe.each(schemes)("a connection over %s is not reused", (scheme) => {
   ];
 
   test.each(after)("after a response %s", async (_, answering) => {
-    await using receiver = await receiverOf(scheme, answering);
-    await deliver(receiver.port, { scheme });
-    await deliver(receiver.port, { scheme });
+    await using receiver = await lastingReceiver(pair, answering);
+    await deliver(receiver.port);
+    await deliver(receiver.port);
     expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 2]);
     await until("both are closed", () => receiver.openConnections() === 0, { timeout_ms: 2_000 });
   });
 
   test("after a response that did not end in time", async () => {
-    await using receiver = await receiverOf(scheme, (socket, arrival) =>
+    await using receiver = await lastingReceiver(pair, (socket, arrival) =>
       socket.write(arrival.connection === 1 ? answerOfLength(10).slice(0, -5) : answerTo(arrival)),
     );
-    expect(await answerOf(deliver(receiver.port, { scheme, timeoutMs: 200 }))).toBe("xxxxx");
+    expect(await answerOf(deliver(receiver.port, { timeoutMs: 200 }))).toBe("xxxxx");
     await until("it is closed", () => receiver.openConnections() === 0);
-    expect(await answerOf(deliver(receiver.port, { scheme }))).toBe("2.1");
+    expect(await answerOf(deliver(receiver.port))).toBe("2.1");
   });
 
   test("after it was idle for four seconds", async () => {
-    await using receiver = await receiverOf(scheme);
+    await using receiver = await lastingReceiver(pair);
     const startedAt = Date.now();
     for (const seconds of [0, 3.9, 7.8, 11.8]) {
       setSystemTime(startedAt + seconds * 1000);
-      await deliver(receiver.port, { scheme });
+      await deliver(receiver.port);
     }
     expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 1, 1, 2]);
   });
 
-  test("after a minute, however busy it is", async () => {
-    await using receiver = await receiverOf(scheme);
+  test("a minute after its certificate was checked, however busy it is", async () => {
+    await using receiver = await lastingReceiver(pair);
     const startedAt = Date.now();
     for (let seconds = 0; seconds <= 60; seconds += 3) {
       setSystemTime(startedAt + seconds * 1000);
-      await deliver(receiver.port, { scheme });
+      await deliver(receiver.port);
     }
     expect(receiver.arrivals().at(-2)).toMatchObject({ connection: 1 });
     expect(receiver.arrivals().at(-1)).toMatchObject({ connection: 2 });
   });
-});
 
-test("a connection is not reused when its certificate expires", async () => {
-  const year = new Date().getUTCFullYear() + 1;
-  await using receiver = await lastingReceiver(authority.issue("DNS:receiver.test", { until: year }));
-  for (const ms of [-2_000, -1_000, 0]) {
-    setSystemTime(Date.UTC(year, 0) + ms);
-    await deliver(receiver.port);
-  }
-  expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 1, 2]);
+  test("when its certificate expires", async () => {
+    const year = new Date().getUTCFullYear() + 1;
+    await using receiver = await lastingReceiver(authority.issue("DNS:receiver.test", { until: year }));
+    for (const ms of [-2_000, -1_000, 0]) {
+      setSystemTime(Date.UTC(year, 0) + ms);
+      await deliver(receiver.port);
+    }
+    expect(receiver.arrivals().map(({ connection }) => connection)).toEqual([1, 1, 2]);
+  });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type OutgoingPost, send } from "../../src/outbound/send.ts";
-import { answering, flooding, noContent, rawReceiver } from "../support/receivers/raw-receiver.ts";
+import { until } from "../support/conditions.ts";
+import { answering, flooding, inTurn, noContent, rawReceiver } from "../support/receivers/raw-receiver.ts";
 
 const timeoutMs = 300;
 
@@ -49,6 +50,22 @@ describe("a delivery", () => {
     expect(await send(post(vetted.port, { url, addresses: ["127.0.0.2"] }))).toMatchObject({ status: 204 });
     expect(vetted.connections()).toBe(1);
     expect(named.connections()).toBe(0);
+  });
+
+  test("never shares a connection with another delivery", async () => {
+    await using receiver = await rawReceiver(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+    await send(post(receiver.port));
+    await send(post(receiver.port));
+    expect(receiver.connections()).toBe(2);
+    await until("both connections are closed", () => receiver.openConnections() === 0);
+  });
+
+  test("is not held up by others that go at once to a receiver of one connection at a time", async () => {
+    await using receiver = await rawReceiver(inTurn("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => send(post(receiver.port, { timeoutMs: 3_000 }))),
+    );
+    expect(outcomes.map(({ kind }) => kind)).toEqual(outcomes.map(() => "answered"));
   });
 
   test("with a header that cannot be sent is an internal error", async () => {

@@ -1,14 +1,14 @@
-import { type AddressInfo, createServer as createPlainServer, type Socket } from "node:net";
-import { createServer } from "node:tls";
+import type { AddressInfo } from "node:net";
+import { createServer, type TLSSocket } from "node:tls";
 import type { KeyPair } from "../../outbound/certificates.ts";
 
 /** A complete request: the number of its connection and its number on that connection, both counted from 1. */
 export type Arrival = { connection: number; nth: number; path: string };
 
 /** What a receiver does with a request. */
-export type Answering = (socket: Socket, arrival: Arrival) => void;
+export type Answering = (socket: TLSSocket, arrival: Arrival) => void;
 
-/** A receiver that leaves its connections open, whatever it responds. */
+/** An HTTPS receiver that leaves its connections open, whatever it responds. */
 export type LastingReceiver = AsyncDisposable & {
   readonly port: number;
   /** All requests in the order of arrival. */
@@ -25,16 +25,16 @@ export function answerTo({ connection, nth }: Arrival): string {
   return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Listens on a free port, or on the given one, with TLS if it gets a key, and responds with `answerTo` by default. */
+/** Listens on a free port, or on the given one, and responds with `answerTo` by default. */
 export async function lastingReceiver(
-  pair: KeyPair | undefined,
+  pair: KeyPair,
   answering: Answering = (socket, arrival) => socket.write(answerTo(arrival)),
   { address = "127.0.0.1", port = 0 }: { address?: string; port?: number } = {},
 ): Promise<LastingReceiver> {
   const arrivals: Arrival[] = [];
   const serverNames: (string | false)[] = [];
-  const open = new Set<Socket>();
-  const serve = (socket: Socket) => {
+  const open = new Set<TLSSocket>();
+  const server = createServer(pair, (socket) => {
     // The types lack what a server's socket knows about its handshake.
     const connection = serverNames.push((socket as { servername?: string | false }).servername ?? false);
     open.add(socket);
@@ -52,8 +52,7 @@ export async function lastingReceiver(
       arrivals.push(arrival);
       answering(socket, arrival);
     });
-  };
-  const server = pair === undefined ? createPlainServer(serve) : createServer(pair, serve);
+  });
   // A client that rejects the certificate breaks the connection.
   server.on("tlsClientError", () => {});
   const listening = Promise.withResolvers<void>();

@@ -53,6 +53,19 @@ export function answering(bytes: string | Uint8Array): (socket: Socket) => void 
 /** A complete response without a body. */
 export const noContent = answering("HTTP/1.1 204 No Content\r\n\r\n");
 
+/**
+ * Responds to each request, one connection at a time, as a program of one thread does that leaves connections open: the
+ * next connection is served once the one before it is closed.
+ */
+export function inTurn(bytes: string): (socket: Socket) => void {
+  let before = Promise.resolve();
+  return (socket) => {
+    const turn = before;
+    before = new Promise((resolve) => socket.once("close", () => resolve()));
+    socket.on("data", () => void turn.then(() => socket.write(bytes)));
+  };
+}
+
 /** Responds with `head` and then with `chunk` repeatedly, as fast as the other side reads. */
 export function flooding(head: string, chunk: string | Uint8Array): (socket: Socket) => void {
   return (socket) => {
