@@ -4,6 +4,7 @@ import { getSubscriptionNamed } from "../../src/subscriptions/subscriptions.ts";
 import { workspaceTime } from "../../src/system/workspace-clock.ts";
 import { timestamp } from "../../src/timestamp.ts";
 import type { InTeam, Invocation } from "../invocation/invocation.ts";
+import { stoppingSignal } from "../invocation/stopping.ts";
 import { counted } from "../terminal/quantity.ts";
 
 /** Times in milliseconds since 1970. */
@@ -52,10 +53,20 @@ export async function replayAllFailed(
     return;
   }
   await prompts.confirm(`Send ${counted(events, "event")} to ${name} again?`);
+  const stopping = stoppingSignal("It was interrupted.");
+  const all = events.toLocaleString("en");
   let queued = 0;
-  for await (queued of replayFailed(database, team.id, id, period, actor))
-    progress.show(`Queueing: ${counted(queued, "event")} of ${events.toLocaleString("en")}`);
+  for await (queued of replayFailed(database, team.id, id, period, actor)) {
+    progress.show(`Queueing: ${counted(queued, "event")} of ${all}`);
+    if (stopping.aborted) break;
+  }
   progress.clear();
+  if (stopping.aborted && queued < events)
+    throw new DomainError(
+      "conflict",
+      `Interrupted when ${counted(queued, "event")} of ${all} were queued again. ` +
+        "Run the command again for the rest: no event is queued twice.",
+    );
   output.done({
     data: { ...data, events: queued },
     said:

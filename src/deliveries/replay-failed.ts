@@ -22,8 +22,8 @@ const attemptsPerRead = 1_000;
  * How many events are queued by one step, and how long a step takes at least, in milliseconds: the worker sends a few at a
  * time, between which other subscriptions get theirs.
  */
-const eventsPerStep = 20;
-const stepMs = 20;
+const eventsPerStep = 5;
+const stepMs = 15;
 
 /** By how much the times of attempts with neighbouring numbers may differ, in milliseconds: they end side by side. */
 const slackMs = 60_000;

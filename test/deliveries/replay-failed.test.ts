@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import type { AuditEntry } from "../../src/audit/audit.ts";
 import { replayFailed } from "../../src/deliveries/replay-failed.ts";
-import { run, runJson } from "../support/cli.ts";
+import { keys, onTerminal, run, runJson } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
 import { actor } from "../support/workspace.ts";
 import { envelopeOf, type Listener, startWebhookStage, type WebhookStage } from "../support/webhook-stage.ts";
@@ -86,6 +86,10 @@ test("two that run at once, and one that is interrupted, queue nothing twice", a
   const [first, second] = [begin(), begin()];
   await Promise.all([first.next(), second.next()]);
   await Promise.all([first.return(undefined), second.return(undefined)]);
+  const ofBoth = await stage.queued({ id });
+  expect(ofBoth).toBeGreaterThan(0);
+  expect(ofBoth).toBeLessThan(12);
+  for await (const queued of begin()) expect(queued).toBeLessThanOrEqual(12 - ofBoth);
   expect(await stage.queued({ id })).toBe(12);
   for await (const queued of begin()) throw new Error(`${queued} were queued again`);
   const before = listener.receiver.requests.length;
@@ -93,6 +97,32 @@ test("two that run at once, and one that is interrupted, queue nothing twice", a
   await stage.enable({ id });
   await stage.drained({ id });
   expect(bodiesFrom(listener, before)).toEqual(Array.from({ length: 12 }, (_, n) => `message ${n}`));
+});
+
+test("one that is interrupted says how far it came, and the same command does the rest", async () => {
+  await using own = await startWebhookStage({
+    WEBHOOKS_MAX_ATTEMPTS: "1",
+    WEBHOOKS_BACKOFF_BASE: "0.001",
+    WEBHOOKS_DISABLE_AFTER: "1000",
+  });
+  await using listener = await own.listen({ events: ["message.created"] }, broken);
+  const { subscription } = listener;
+  const room = await own.channel();
+  // So many take most of a second to queue.
+  await Promise.all(Array.from({ length: 200 }, () => own.post(room)));
+  await own.drained(subscription);
+  await own.disable(subscription);
+  const args = ["deliveries", "replay", "--failed", "--webhook", subscription.id, ...period, "--yes"];
+  await using screen = onTerminal(own.dataDir, args);
+  await screen.shows("Queueing: ");
+  screen.type(keys.interrupt);
+  expect(await screen.ended()).toBe(1);
+  const queued = await own.queued(subscription);
+  expect(queued).toBeLessThan(200);
+  expect(screen.text).toContain(`error: Interrupted when ${queued} events of 200 were queued again.`);
+  expect(screen.text).toContain("Run the command again for the rest");
+  expect(await runJson<Replayed>(own.dataDir, args)).toMatchObject({ events: 200 - queued });
+  expect(await own.queued(subscription)).toBe(200);
 });
 
 test("without a terminal it needs --yes, and says what it takes", async () => {
