@@ -21,6 +21,7 @@ import { givenSecret, secretStdin } from "../invocation/own-secret.ts";
 import { relativeTime } from "../terminal/relative-time.ts";
 import { chosenSubscription } from "../invocation/subscription-reference.ts";
 import { addRotateSecret } from "./rotate-secret.ts";
+import { addWaitingEvents } from "./waiting-events.ts";
 import { addWebhookEdit } from "./webhook-edit.ts";
 import { showPreview } from "./webhook-preview.ts";
 import {
@@ -54,6 +55,7 @@ export function addWebhooks(program: Command, invocation: Invocation): void {
   });
   addList(noun, invocation);
   addShow(noun, invocation);
+  addWaitingEvents(noun, invocation);
   addCreate(noun, invocation);
   addWebhookEdit(noun, invocation);
   addDelete(noun, invocation);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { ChannelRow } from "../../src/channels/store.ts";
 import type { SubscriptionHealth } from "../../src/deliveries/subscription-health.ts";
+import type { WaitingEvent } from "../../src/deliveries/waiting.ts";
 import type { WebhookSubscription } from "../../src/subscriptions/schemas.ts";
 import { onTerminal, run, runJson } from "../support/cli.ts";
 import { until } from "../support/conditions.ts";
@@ -40,6 +41,37 @@ afterAll(async () => {
 });
 
 const shown = (name: string) => runJson<Shown>(stage.dataDir, ["webhooks", "show", name]);
+
+const waiting = (name: string, ...more: string[]) =>
+  runJson<WaitingEvent[]>(stage.dataDir, ["webhooks", "waiting", name, ...more]);
+
+test("what waits for a disabled subscription is what it is sent once it is enabled, in that order", async () => {
+  const [first, second, ...others] = await waiting("Off");
+  const rest = { event_type: "message.created", channel_id: channel.id, attempts: 0, withheld: false };
+  expect(first).toMatchObject({ ...rest, text: "one", next_due_at: null });
+  expect(second).toMatchObject({ ...rest, text: "two", next_due_at: null });
+  expect(others).toEqual([]);
+  const { stdout, stderr } = await run(stage.dataDir, ["webhooks", "waiting", "Off", "--limit", "1"]);
+  expect(stdout).toContain("one  ");
+  expect(stdout).toContain("once enabled");
+  expect(stdout).not.toContain("two");
+  expect(stderr).toContain("2 events wait in all.");
+  expect(stderr).toContain("Next: parley webhooks enable ");
+});
+
+test("what waits for a failing subscription has its attempts and when the next is due", async () => {
+  const [event, ...others] = await waiting("Failing");
+  expect(others).toEqual([]);
+  expect(event).toMatchObject({ text: "two", attempts: 1 });
+  const inMs = Date.parse(event?.next_due_at ?? "") - Date.now();
+  expect(inMs).toBeGreaterThan(0);
+  // An hour, and the jitter of a retry.
+  expect(inMs).toBeLessThan(2 * 3_600_000);
+  expect((await run(stage.dataDir, ["webhooks", "waiting", "Sound"])).stdout).toBe("");
+  expect((await run(stage.dataDir, ["webhooks", "waiting", "Sound"])).stderr).toContain(
+    "Nothing waits for Sound.",
+  );
+});
 
 test("a subscription says since when it fails, why, how much waits and when it is tried again", async () => {
   const { health } = await shown("Failing");

@@ -59,6 +59,7 @@ const commands: ReadonlyArray<[verb: string, reference: string, rest: string]> =
   ["incoming-webhooks rotate-secret", "id", "{incoming}"],
   ["incoming-webhooks rotate-url", "id", "{incoming}"],
   ["webhooks show", "webhook", "{webhook}"],
+  ["webhooks waiting", "webhook", "{webhook}"],
   [
     "webhooks create",
     "channel",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { webhookEvents } from "../../src/event-types.ts";
-import { run } from "../support/cli.ts";
+import type { WaitingEvent } from "../../src/deliveries/waiting.ts";
+import { run, runJson } from "../support/cli.ts";
 import type { Answer } from "../support/client.ts";
 import { until } from "../support/conditions.ts";
 import { startReceiver, statuses } from "../support/receivers/receiver.ts";
@@ -54,6 +55,10 @@ describe.each(Object.entries(seen))("a subscription of a %s's", (kind, expected)
       await webhooks.workspace.message(channel, webhooks.team.owner, name);
     }
     expect(await webhooks.queued(subscription)).toBe(6);
+    const args = ["webhooks", "waiting", subscription.id];
+    const waiting = await runJson<WaitingEvent[]>(webhooks.dataDir, args, byCreators);
+    const sent = waiting.filter(({ withheld }) => !withheld).map(({ text }) => String(text));
+    expect([waiting.length, sent.toSorted()]).toEqual([6, expected]);
     await webhooks.enable(subscription);
     expect(await stage.heard(receiver, subscription)).toEqual(expected);
     await until("the others are logged", () => stage.withheld(subscription) === 6 - expected.length);
