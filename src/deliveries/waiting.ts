@@ -1,7 +1,12 @@
 import type { Connection } from "../database/database.ts";
 import type { WebhookEvent } from "../event-types.ts";
 import { isWithheld } from "../outbox/creator-visibility.ts";
-import { type QueuedJob, selectAhead, selectNextQueuedJobs } from "../outbox/job-store.ts";
+import {
+  type QueuedJob,
+  selectAhead,
+  selectNextQueuedJobs,
+  selectQueuedJobsByEvent,
+} from "../outbox/job-store.ts";
 import { getSubscription } from "../subscriptions/subscriptions.ts";
 import { timestamp } from "../timestamp.ts";
 
@@ -36,9 +41,9 @@ export async function listWaiting(
   limit: number,
 ): Promise<WaitingEvent[]> {
   const { id, status } = await getSubscription(db, teamId, subscriptionId);
-  const jobs = selectNextQueuedJobs(db, id, limit);
-  if (status === "disabled") return jobs.sort((a, b) => a.eventSeq - b.eventSeq).map(shown(db, null));
-  return jobs.map(shown(db, selectAhead(db)));
+  return status === "disabled"
+    ? selectQueuedJobsByEvent(db, id, limit).map(shown(db, null))
+    : selectNextQueuedJobs(db, id, limit).map(shown(db, selectAhead(db)));
 }
 
 /** Shows a job. `aheadMs` is how far the clock of the queue is ahead; null where nothing is due. */

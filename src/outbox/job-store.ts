@@ -78,6 +78,25 @@ export function selectNextQueuedJobs(db: Connection, subscriptionId: string, lim
     .map((row) => queuedJob({ ...row, subscriptionId }, row));
 }
 
+const byEventStatement = query<QueuedRow & Omit<JobKey, "subscriptionId">, [string, number]>(
+  `SELECT first.due_at AS "dueAt", first.event_seq AS "eventSeq", first.attempts, events.id, events.type, events.data,
+     events.created_at AS "createdAt", events.traceparent
+   FROM (
+     SELECT due_at, event_seq, attempts FROM jobs WHERE subscription_id = cast(? AS text)
+     ORDER BY event_seq LIMIT cast(? AS bigint)
+   ) AS first JOIN events ON events.seq = first.event_seq ORDER BY first.event_seq`,
+);
+
+/**
+ * The subscription's jobs in the order of their events, at most `limit`. Looks at all of its jobs, which have no index
+ * for that, so it is for commands.
+ */
+export function selectQueuedJobsByEvent(db: Connection, subscriptionId: string, limit: number): QueuedJob[] {
+  return byEventStatement(db)
+    .all(subscriptionId, limit)
+    .map((row) => queuedJob({ ...row, subscriptionId }, row));
+}
+
 function queuedJob({ subscriptionId, dueAt, eventSeq }: JobKey, row: QueuedRow): QueuedJob {
   const { attempts, id: eventId, type: eventType, traceparent } = row;
   return {

@@ -132,3 +132,10 @@ test("the list has all of it in 80 columns", async () => {
   expect(screen.text).toMatch(/^Off +disabled +\d+ (ms|s) +2 +http:/m);
   for (const line of screen.text.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
 });
+
+test("what was to be tried again later comes first once a subscription is disabled", async () => {
+  await stage.disable(failing.subscription);
+  await stage.post(channel, "three");
+  await until("both wait", async () => (await stage.queued(failing.subscription)) === 2);
+  expect((await waiting("Failing", "--limit", "1")).map(({ text }) => text)).toEqual(["two"]);
+});

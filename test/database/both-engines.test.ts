@@ -28,7 +28,7 @@ const readLists = new Set(
    selectTeamIds selectUsers selectUsersNamed selectOtherOwner selectTokens
    selectAuditEntries selectEmoji selectIncomingWebhooks selectWebhookSecrets selectSealedWebhooks
    selectSubscriptions selectSubscriptionsOfCreator selectSubscriptionSecrets selectSubscriptionIdsWithWork selectDeletedSubscriptionIds
-   selectDisabledSubscriptionIds selectHeld selectHoldExceptions selectHeldEvents hasWork
+   selectDisabledSubscriptionIds selectHeld selectHoldExceptions selectHeldEvents selectQueuedJobsByEvent hasWork
    selectTeamWithFanOut selectNewestEventTime selectAllSubscriptionsOf selectAttemptIds selectEventsById selectNewestEventsById
    selectEventsMentioning selectMessagesPosted selectAlertChannels selectRefusedPosts`.split(/\s+/),
 );

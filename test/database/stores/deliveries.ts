@@ -163,6 +163,7 @@ export const deliveryStores: Record<string, StoreCalls> = {
       enqueue: [1, 2].map((eventSeq) => (tx) => jobs.enqueue(tx, { ...job, eventSeq })),
       selectNextJobs: [(tx) => jobs.selectNextJobs(tx, "s-1", 5)],
       selectNextQueuedJobs: [(tx) => jobs.selectNextQueuedJobs(tx, "s-1", 5)],
+      selectQueuedJobsByEvent: [(tx) => jobs.selectQueuedJobsByEvent(tx, "s-1", 5)],
       selectJob: [(tx) => jobs.selectJob(tx, job), (tx) => jobs.selectJob(tx, { ...job, dueAt: 1 })],
       selectWaiting: [(tx) => jobs.selectWaiting(tx, "s-1"), (tx) => jobs.selectWaiting(tx, "s-9")],
       selectFirstWaiting: [(tx) => jobs.selectFirstWaiting(tx, "s-1", 1)],
