@@ -7,7 +7,7 @@ import { postgresVersion } from "../test/support/postgres-programs.ts";
 /** What a run of the tests on one engine gave. A skipped test has not passed. */
 export type TestRun = { engine: string; passed: number; notPassed: string[]; seconds: number };
 
-/** Most of a test's time is spent waiting, so two processors have room for two files on each of two engines at once. */
+/** Most of a test's time is spent waiting, so two processors have room for two files of each run at once. */
 const filesAtOnce = 2;
 
 /** Of a file whose tests run at once: each starts programs, and a crowd of them would make all others wait. */
@@ -18,8 +18,8 @@ const limitMs = 60_000;
 
 /**
  * Runs the tests on both engines side by side, or on SQLite alone where there is no PostgreSQL. Those about PostgreSQL
- * itself, which need no engine of the workspace, begin when the first of the two is done and leaves room. The output of
- * the first is shown as it comes, that of the others afterwards.
+ * itself, which need no engine of the workspace, run beside them from the beginning, so that no processor has nothing to
+ * do while the last of them wait. The output of the first is shown as it comes, that of the others afterwards.
  */
 export async function runTests(): Promise<TestRun[]> {
   const folder = mkdtempSync(join(tmpdir(), "parley-check-"));
@@ -32,8 +32,7 @@ export async function runTests(): Promise<TestRun[]> {
     const [later, last] = [join(folder, "postgres.log"), join(folder, "about-postgres.log")];
     const environment = { PARLEY_TEST_ENGINE: "postgres" };
     const postgres = run(engine, filesOnPostgres(), { folder, environment, output: later });
-    await Promise.race([sqlite, postgres]);
-    const about = run(`${engine} itself`, own, { folder, output: last, atOnce: 2 * filesAtOnce });
+    const about = run(`${engine} itself`, own, { folder, output: last });
     const runs = await Promise.all([sqlite, postgres, about]);
     for (const output of [later, last]) process.stdout.write(readFileSync(output));
     return runs;
@@ -49,12 +48,11 @@ async function run(
     folder,
     environment = {},
     output,
-    atOnce = filesAtOnce,
-  }: { folder: string; environment?: Record<string, string>; output?: string; atOnce?: number },
+  }: { folder: string; environment?: Record<string, string>; output?: string },
 ): Promise<TestRun> {
   const started = performance.now();
   const reportFile = join(folder, `${engine}.xml`);
-  const command = ["bun", "test", `--parallel=${atOnce}`];
+  const command = ["bun", "test", `--parallel=${filesAtOnce}`];
   // A file's imports are read once for all files of a process, and its PostgreSQL is started once.
   command.push("--no-isolate", `--timeout=${limitMs}`, `--max-concurrency=${testsAtOnce}`);
   command.push("--reporter=junit", `--reporter-outfile=${reportFile}`);
